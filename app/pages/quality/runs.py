@@ -210,15 +210,14 @@ class FromThePapers:
     def __init__(self, state: QualityState) -> None:
         self._state, self.is_shown = state, False
         self.found: Reproduced | None = None
-        self._question = Question(
-            state.session, "a figure of a paper", self._on_drawn, pool=KERNELS
-        )
+        what = "a figure of a paper"
+        self._question = Question(state.session, what, self._on_drawn, pool=KERNELS)
         self.which = pmui.Select(
             label="Figure", size="small", min_width=240, max_width=640, margin=(8, 8, 4, 8),
             **STRETCHES,
             options={f"{entry.shows} ({entry.place})": entry.name for entry in FIGURES},
         )  # fmt: skip
-        self.which.param.watch(self._show_graphs, "value")
+        self.which.param.watch(self._on_figure, "value")
         self.graph = pmui.Select(
             label="Graph", size="small", min_width=170, max_width=260, margin=(8, 8, 4, 0),
             **STRETCHES,
@@ -249,20 +248,24 @@ published values. Use <code>genoviz reproduce</code> for larger sizes.</p>"
             **FILL,
         )
 
+    def _on_figure(self, _event: Any) -> None:
+        self._question.drop()
+        self.found, self.picture.object, self.export.visible = None, "", False
+        self._show_graphs()
+
     def _show_graphs(self, *_events: Any) -> None:
         """Offer the open graph for figures about layouts; a large one has to be selected."""
         opened = self._state.session.opened
         self.graph.visible = find_figure(self.which.value).takes_graph
         names = [SIMULATED] if opened is None else [SIMULATED, f"Open: {opened.title}"]
-        if names == self.graph.options:
-            return
-        is_quick = opened is not None and opened.graph.n_steps <= MAX_UNASKED
-        self.graph.param.update(options=names, value=names[-1] if is_quick else SIMULATED)
+        if names != self.graph.options:
+            is_quick = opened is not None and opened.graph.n_steps <= MAX_UNASKED
+            self.graph.param.update(options=names, value=names[-1] if is_quick else SIMULATED)
 
     def draw(self) -> None:
         """Measure the selected figure on the selected graph."""
-        is_open = self.graph.visible and self.graph.value != SIMULATED
-        graph = self._state.graph if is_open else None
+        is_simulated = not self.graph.visible or self.graph.value == SIMULATED
+        graph = None if is_simulated else self._state.graph
         self._question.ask(iter_drawn, self.which.value, graph)
 
     def _on_drawn(self, drawn: tuple[Reproduced, bytes]) -> None:

@@ -227,6 +227,8 @@ def test_a_figure_of_a_paper_is_drawn_when_it_is_asked_for(tmp_path):
         write(tmp_path / name)
     assert (tmp_path / "layout-times.tsv").read_text().splitlines()[1:] == view.found.lines
     assert (tmp_path / "layout-times.png").read_bytes().startswith(b"\x89PNG")
+    view.which.value = "bwt-size"
+    assert (view.found, view.picture.object, view.export.visible) == (None, "", False)
     session.close()
 
 
@@ -240,9 +242,9 @@ def test_a_figure_of_a_paper_is_drawn_of_the_graph_that_is_open(dashboard):
     assert f"{graph.n_nodes} nodes, {graph.n_paths} paths" in view.found.caption
     view.which.value = "bwt-size"
     assert not view.graph.visible
-    view.which.value, view.graph.value, first = "layout-quality", "Simulated", view.found
+    view.which.value, view.graph.value = "layout-quality", "Simulated"
     view.button.clicks += 1
-    poll_until(dashboard.poll, lambda: view.found is not first)
+    poll_until(dashboard.poll, lambda: view.found is not None)
     assert "simulated" in view.found.caption
     dashboard.session.opened = None
     assert view.graph.options == [view.graph.value] == ["Simulated"]
