@@ -326,19 +326,22 @@ class MultilevelRun(LayoutRun):
         """Return the stress after so many rounds."""
         began = time.perf_counter()
         stress = self.sample_stress(is_final=False)
-        seconds = time.perf_counter() - began
-        self._sampling_seconds += seconds
-        self._sample_seconds = min(self._sample_seconds, seconds)  # the first one may compile
+        if n_ended:  # the first sample may load kernels, and does not tell how long others take
+            seconds = time.perf_counter() - began
+            self._sampling_seconds += seconds
+            self._sample_seconds = min(self._sample_seconds, seconds)
         self._sampled = n_ended
         return stress
 
     def _may_sample(self, n_ended: int, *, is_quick: bool) -> bool:
         """Return whether the time for stress samples allows one after so many rounds."""
         share = QUICK_SHARE if is_quick else SAMPLING_SHARE
-        if self._sampling_seconds <= share * self.seconds:
+        if self._sampling_seconds < share * self.seconds:
             return True
+        if not is_quick or math.isinf(self._sample_seconds):
+            return is_quick
         n_between = self.n_iterations * self._sample_seconds / QUICK_SECONDS
-        return is_quick and n_ended - self._sampled >= n_between
+        return n_ended - self._sampled >= n_between
 
     def _iter_views(self) -> Iterator[None]:
         """Make the levels; yield after each piece of work."""
