@@ -261,17 +261,11 @@ def estimate_heritability(
 ) -> float:
     """Return the heritability that REML finds; a note tells how."""
     from genoviz.analyses.genotypes.variances.estimate import iter_reml
-    from genoviz.analyses.genotypes.variances.variance_results import with_error
-    from genoviz.errors import ParameterError
+    from genoviz.analyses.genotypes.variances.variance_results import check_heritability
 
     last = last_estimate(iter_reml(genotypes, phenotype, **options), bar)
     print_notes(f"heritability is estimated: {last.sentence}")
-    if not 1e-4 < last.heritability < 1 - 1e-4:
-        raise ParameterError(
-            "the heritability is estimated as "
-            f"{with_error(last.heritability, last.heritability_error)}, from which nothing can be "
-            "predicted; give one by --heritability"
-        )
+    check_heritability(last, "give one by --heritability")
     return last.heritability
 
 

@@ -25,7 +25,7 @@ _LAST_POSITION = 2**31 - 2  # that PLINK reads; VCF has one more
 _FIELDS = np.array([[*b"\t1/1"], [*b"\t./."], [*b"\t0/1"], [*b"\t0/0"]], np.uint8)
 _NO_ALLELE = "0"
 _BLANKS = np.array([each for each in range(128) if chr(each).isspace()], np.uint8)
-_ENDS = np.frombuffer(b"\t\n\r", np.uint8)
+_ENDS = "\t\n\r"
 _NOT_A_CONTIG = re.compile(r'[\s,<>]|^[\["]')
 _OF_SAMPLES = {
     "family_ids": "FID", "ids": "sample", "father_ids": "father", "mother_ids": "mother",
@@ -178,12 +178,13 @@ def _check_fields(genotypes: Genotypes) -> None:
             )
     texts = {"sample": genotypes.samples.ids, "variant": variants.ids}
     texts |= {"A1": variants.allele1, "A2": variants.allele2}
+    ends = [*_ENDS.encode()]
     for what, names in texts.items():
         column = plain_column(names)
-        if (column.starts < column.ends).all() and not np.isin(column.data, _ENDS).any():
+        if (column.starts < column.ends).all() and not np.isin(column.data, ends).any():
             continue
         for name in names.tolist():
-            if not name or {*"\t\n\r"} & {*name}:
+            if not name or {*_ENDS} & {*name}:
                 found = f"{what} {name!r} has no letters, or a tab or an end of a line in it"
                 raise ParameterError(f"{found}, so VCF cannot have it")
 

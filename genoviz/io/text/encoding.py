@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 
@@ -94,8 +94,10 @@ def check_utf8(path: Path, text: bytes, n_before: int = 0) -> None:
         raise FileFormatError(path, explain_utf8(error), line=line) from error
 
 
-def check_lines(path: Path, text: np.ndarray, numbers: Iterable[int]) -> None:
+def check_lines(path: Path, text: np.ndarray, numbers: Sequence[int]) -> None:
     """Reject the first of some lines of a text, uint8, that is not UTF-8; numbers are from 1 on."""
+    if not numbers:
+        return
     lines = text.tobytes().split(b"\n")
     for number in numbers:
         check_utf8(path, lines[number - 1], number - 1)

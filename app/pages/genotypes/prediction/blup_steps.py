@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from genoviz.analyses.genotypes.association.design import Design
-from genoviz.errors import ParameterError
 from genoviz.model.genotypes.genotypes import Genotypes
 from genoviz_app.pages.genotypes.prediction.herd import (
     Together,
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
 
 SNP_BLUP, GBLUP = "SNP-BLUP", "GBLUP"
 SINGLE_STEP = {"Single-step (ssSNPBLUP)": "ssSNPBLUP", "Single-step (ssGTABLUP)": "ssGTABLUP"}
-EDGE = 1e-4
-"""An estimated heritability closer than this to 0 or 1 does not allow predictions."""
 PRECONDITIONERS = {"Diagonal": "diagonal", "Block": "block", "None": "none"}
 
 
@@ -233,17 +230,12 @@ def iter_heritability(
         If the estimate does not allow predictions.
     """
     from genoviz.analyses.genotypes.variances.estimate import iter_reml
-    from genoviz.analyses.genotypes.variances.variance_results import with_error
+    from genoviz.analyses.genotypes.variances.variance_results import check_heritability
 
     yield Preparation("Estimating the heritability")
     for found in iter_reml(genotypes, design.phenotype, covariates=design.covariates):
         yield Preparation(f"Estimating the heritability: {found.sentence}")
-    if not EDGE < found.heritability < 1 - EDGE:
-        raise ParameterError(
-            "the heritability is estimated as "
-            f"{with_error(found.heritability, found.heritability_error)}, from which nothing can "
-            "be predicted; set one"
-        )
+    check_heritability(found, "set one")
     return found.heritability, f"Heritability is estimated: {found.sentence}."
 
 

@@ -7,7 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from genoviz.errors import ParameterError
+
 _SINGULAR = 1e-12
+_EDGE = 1e-4
+"""An estimated heritability closer than this to 0 or 1 does not allow predictions."""
 
 
 def with_error(value: float, error: float) -> str:
@@ -102,6 +106,16 @@ class VarianceSnapshot:
         """Names of the components whose variances are at their bound of 0."""
         is_bounded = np.zeros(len(self.names), bool) if self.is_bounded is None else self.is_bounded
         return [name for name, is_it in zip(self.names, is_bounded, strict=True) if is_it]
+
+
+def check_heritability(found: VarianceSnapshot, remedy: str) -> None:
+    """Raise `ParameterError`, which ends in a remedy, if an estimate predicts nothing."""
+    if not _EDGE < found.heritability < 1 - _EDGE:
+        estimate = with_error(found.heritability, found.heritability_error)
+        raise ParameterError(
+            f"the heritability is estimated as {estimate}, from which nothing can be predicted; "
+            f"{remedy}"
+        )
 
 
 def make_snapshot(

@@ -640,7 +640,6 @@ class MultilevelRun(LayoutRun):
         are_shared = [len(plan.team) > 1 for plan in self._plans]
         self._linked = [n for n, pair in enumerate(pairwise(are_shared)) if all(pair)]
         if not self._linked or not self.options.design.places_points:
-            self._linked = []
             return
 
         def make() -> Links:
