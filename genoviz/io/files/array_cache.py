@@ -15,7 +15,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -26,6 +26,8 @@ from numba import njit
 MAX_CACHE_BYTES = 20 << 30
 """Of entries of one kind; more if that is less than half of the free disk space for them."""
 MAX_ENTRIES = 1000
+SPARED = 0.05
+"""Share of full limits that is freed at once."""
 
 _MANIFEST = "manifest.json"
 _SLICE = 64 << 20
@@ -133,7 +135,7 @@ def store_entry(folder: Path, entry: Entry) -> Generator[Progress, None, bool]:
         new = Path(tempfile.mkdtemp(prefix=".new-", dir=folder.parent))
         yield from _write(new, entry, total)
         _replace(folder, new)
-        _remove_old(folder)
+        _make_room(folder)
         return True
     except OSError:
         return False
@@ -175,24 +177,62 @@ def _replace(folder: Path, new: Path) -> None:
         new.replace(folder)
 
 
-def _remove_old(kept: Path) -> None:
-    """Remove old partial entries, and the least recently used entries beyond the limits."""
-    entries = []
+@dataclass
+class _Held:
+    """Estimates what a folder of entries holds, since listing 1,000 of them takes 0.05 s.
+
+    Replaced entries count twice, and those of other processes not at all, until it is listed.
+    """
+
+    n_entries: int
+    n_bytes: int
+
+
+_HELD: dict[Path, _Held] = {}
+
+
+def _make_room(kept: Path) -> None:
+    """Remove the least recently used entries if this process may have filled their folder.
+
+    Some more are removed than necessary, so that the next entries need no listing.
+    """
+    n_bytes = _size_of(kept)
+    held = _HELD.get(kept.parent)
+    if held is not None:
+        held.n_entries += 1
+        held.n_bytes += n_bytes
+        if held.n_entries <= MAX_ENTRIES and held.n_bytes <= _limit(kept.parent, held.n_bytes):
+            return
+    entries = sorted(_list_others(kept), reverse=True)
+    total = n_bytes + sum(size for _, size, _ in entries)
+    most, most_bytes = MAX_ENTRIES, _limit(kept.parent, total)
+    if 1 + len(entries) > most or total > most_bytes:
+        most, most_bytes = most - int(SPARED * most), most_bytes - int(SPARED * most_bytes)
+    for n_entries, (_, size, folder) in enumerate(entries, start=2):
+        n_bytes += size
+        if n_entries > most or n_bytes > most_bytes:
+            shutil.rmtree(folder, ignore_errors=True)
+    _HELD[kept.parent] = _Held(min(1 + len(entries), most), min(n_bytes, most_bytes))
+
+
+def _limit(parent: Path, n_bytes: int) -> int:
+    """Return how many bytes entries may take that now take ``n_bytes``."""
+    # The chromosomes of a human pangenome take 20 GB and more; they should not evict each other.
+    return max(MAX_CACHE_BYTES, (shutil.disk_usage(parent).free + n_bytes) // 2)
+
+
+def _list_others(kept: Path) -> Iterator[tuple[float, int, Path]]:
+    """Yield last use, size and folder of the other entries, and remove old partial ones."""
     for folder in kept.parent.iterdir():
         if folder.name.startswith((".new-", ".old-")):
             if time.time() - folder.stat().st_mtime > _SECONDS_PER_DAY:
                 shutil.rmtree(folder, ignore_errors=True)
         elif (folder / _MANIFEST).exists() and folder != kept:
-            size = sum(file.stat().st_size for file in folder.iterdir())
-            entries.append(((folder / _MANIFEST).stat().st_mtime, size, folder))
-    n_bytes = sum(file.stat().st_size for file in kept.iterdir())
-    # The chromosomes of a human pangenome take 20 GB and more; they should not evict each other.
-    room = shutil.disk_usage(kept.parent).free + n_bytes + sum(size for _, size, _ in entries)
-    limit = max(MAX_CACHE_BYTES, room // 2)
-    for n_entries, (_, size, folder) in enumerate(sorted(entries, reverse=True), start=2):
-        n_bytes += size
-        if n_bytes > limit or n_entries > MAX_ENTRIES:
-            shutil.rmtree(folder, ignore_errors=True)
+            yield (folder / _MANIFEST).stat().st_mtime, _size_of(folder), folder
+
+
+def _size_of(folder: Path) -> int:
+    return sum(file.stat().st_size for file in folder.iterdir())
 
 
 def checksum_of_manifest(manifest: dict) -> str:

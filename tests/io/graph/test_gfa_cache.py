@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from genoviz.generators import finish
 from genoviz.io.files import array_cache, file_source
 from genoviz.io.graph.cache import GROUP
 from genoviz.io.graph.gfa import iter_read_gfa, read_gfa
@@ -201,6 +202,28 @@ def test_the_entries_unused_longest_go_first(source, monkeypatch):
     read_gfa(source)
     folders = (source.parent / "cache" / "graphs").iterdir()
     assert sorted(folder.name[:5] for folder in folders) == ["c.gfa", "graph"]
+
+
+def test_a_folder_of_entries_is_listed_only_when_it_may_be_full(source, monkeypatch):
+    monkeypatch.setattr(array_cache, "MAX_ENTRIES", 40)
+    listed, list_others = [], array_cache._list_others
+
+    def list_noted(kept):
+        listed.append(kept.name)
+        return list_others(kept)
+
+    monkeypatch.setattr(array_cache, "_list_others", list_noted)
+    folder = source.parent / "cache" / "made"
+    entry = array_cache.Entry({}, {"numbers": np.arange(3)})
+    for n in range(100):
+        assert finish(array_cache.store_entry(folder / f"{n}", entry))
+        os.utime(folder / f"{n}" / "manifest.json", (n, n))
+        held = sorted(int(each.name) for each in folder.iterdir())
+        assert len(held) <= 40
+        assert held == list(range(n + 1 - len(held), n + 1))  # those used last
+    assert listed[:2] == ["0", "40"]
+    assert 38 <= len(held) <= 40
+    assert len(listed) == 1 + 60 // 3
 
 
 @pytest.mark.parametrize(("free", "kept"), [(10**9, ["a.gfa", "b.gfa", "graph"]), (0, ["graph"])])
