@@ -213,19 +213,19 @@ class FromThePapers:
         what = "a figure of a paper"
         self._question = Question(state.session, what, self._on_drawn, pool=KERNELS)
         self.which = pmui.Select(
-            label="Figure", size="small", min_width=240, max_width=640, margin=(8, 8, 4, 8),
+            label="Figure", size="small", min_width=240, max_width=640, margin=(8, 0, 4, 8),
             **STRETCHES,
             options={f"{entry.shows} ({entry.place})": entry.name for entry in FIGURES},
         )  # fmt: skip
         self.which.param.watch(self._on_figure, "value")
         self.graph = pmui.Select(
-            label="Graph", size="small", min_width=170, max_width=260, margin=(8, 8, 4, 0),
+            label="Graph", size="small", min_width=170, max_width=260, margin=(8, 0, 4, 8),
             **STRETCHES,
         )  # fmt: skip
         state.session.param.watch(self._show_graphs, "opened")
         self._show_graphs()
         self.button = pmui.Button(
-            label="Draw", icon="insights", size="small", variant="outlined", margin=(14, 8, 4, 0),
+            label="Draw", icon="insights", size="small", variant="outlined", margin=(14, 0, 4, 8),
             description="Draw: measure at small sizes on this machine",
         )  # fmt: skip
         self.button.on_click(lambda _: self.draw())
@@ -234,7 +234,7 @@ class FromThePapers:
             {"Figure (SVG)": partial(self._prepare, ".svg"),
              "Figure (PNG)": partial(self._prepare, ".png"),
              "Numbers (TSV)": partial(self._prepare, ".tsv")},
-            margin=(14, 8, 4, 0), visible=False,
+            margin=(14, 0, 4, 8), visible=False,
         )  # fmt: skip
         words = "<p>Colours: measured on this machine at small sizes, when you press Draw. Grey: \
 published values. Use <code>genoviz reproduce</code> for larger sizes.</p>"
