@@ -201,9 +201,14 @@ class Dashboard:
         """Update the tab from its jobs."""
         if self.session.is_closed:
             return
+        with pn.io.hold():  # one message instead of one for each change
+            self._update()
+
+    def _update(self) -> None:
         self.session.poll()
         self.deck.poll()
-        self.steps.visible = self.deck.is_first
+        if self.steps.visible != self.deck.is_first:  # setting it takes as long as all the rest
+            self.steps.visible = self.deck.is_first
         self.session.follows_link &= self.session.opens_files
         now = time.monotonic()
         if now >= self._next_link:

@@ -309,7 +309,8 @@ class PageDeck:
         self._session.is_split = len(wanted) > 1
         for other, parts in self._parts.items():
             for part in parts:
-                part.visible = other in wanted
+                if part.visible != (other in wanted):
+                    part.visible = not part.visible
 
     def _build(self, slug: str) -> None:
         page = next(page for page in PAGES if page.slug == slug)(self._session)

@@ -11,6 +11,7 @@ import json
 import re
 import time
 from asyncio import FIRST_COMPLETED
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
@@ -39,6 +40,8 @@ class Tab:
         What the server complained of.
     n_frames, n_changes
         Pictures and messages that came.
+    n_told
+        How often the server has told an attribute of a model, by id and name.
     """
 
     def __init__(self, url: str) -> None:
@@ -46,6 +49,7 @@ class Tab:
         self.parts: dict[str, dict[str, Any]] = {}
         self.errors: list[str] = []
         self.n_frames = self.n_changes = 0
+        self.n_told: Counter[tuple[str, str]] = Counter()
         self._socket: WebSocketClientConnection | None = None
         self._replies: dict[str, asyncio.Future[Any]] = {}
         self._n_sent = self._n_answers = 0
@@ -211,7 +215,9 @@ class Tab:
 
     def _take(self, event: dict[str, Any]) -> None:
         if event["kind"] == "ModelChanged":
-            self.parts.setdefault(event["model"]["id"], {"name": ""})[event["attr"]] = event["new"]
+            model, name = event["model"]["id"], event["attr"]
+            self.parts.setdefault(model, {"name": ""})[name] = event["new"]
+            self.n_told[model, name] += 1
             return
         for frame in _iter_frames(event):
             self.n_frames += 1

@@ -127,6 +127,25 @@ def pack_arrays(arrays: dict[str, np.ndarray]) -> Message:
     return {"plan": plan, "size": len(content), "is_packed": is_packed, "data": data}
 
 
+def call_soon(document: Any, callback: Callable[[], None]) -> None:
+    """Call a function under the lock of a tab's document, from any thread.
+
+    Bokeh's own way is not thread-safe: while the tab collects changes, a callback may get lost, and
+    the event loop may take this tab for the one that it is serving.
+    """
+    session = getattr(getattr(document, "session_context", None), "session", None)
+    if session is None:  # a notebook's
+        document.add_next_tick_callback(callback)
+    else:
+        in_tab = partial(_call_in, document, callback)
+        session._loop.add_callback(partial(session.with_document_locked, in_tab))
+
+
+def _call_in(document: Any, callback: Callable[[], None]) -> None:
+    with set_curdoc(document):
+        callback()
+
+
 class FrameLoop:
     """Supplies one canvas with frames.
 
@@ -227,7 +246,7 @@ class FrameLoop:
         """Continue in the document's thread after the renderer's."""
         document = self.document
         if document is not None and self._round == round_:
-            document.add_next_tick_callback(partial(self._on_drawn, round_, future))
+            call_soon(document, partial(self._on_drawn, round_, future))
 
     def _on_drawn(self, round_: int, future: Future) -> None:
         if self._round != round_:

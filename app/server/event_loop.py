@@ -8,10 +8,12 @@ import gc
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Generator, Iterator
 from contextlib import contextmanager, suppress
+from contextvars import Context, copy_context
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
+from types import coroutine
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -25,6 +27,7 @@ COLLECT_SECONDS = 300.0
 FEW_COLLECTIONS = 10
 NEVER = 1_000_000_000
 SWITCH_SECONDS = 0.0005
+ROUND_SECONDS = 0.01
 
 
 @dataclass(frozen=True)
@@ -128,6 +131,86 @@ class Turns:
             self._set_timer()
 
 
+class Work:
+    """Starts the work of all tabs in its order, but little of it in each round of the event loop.
+
+    A request for a file or for `/status` then waits for a few pieces of work at most.
+    """
+
+    def __init__(self, *, round_seconds: float = ROUND_SECONDS) -> None:
+        self._round_seconds = round_seconds
+        self._waiting: deque[tuple[Coroutine, Context, asyncio.Future]] = deque()
+        self._end_of_round: float | None = None
+
+    def start(self, work: Coroutine) -> asyncio.Future:
+        """Start a coroutine now or in one of the next rounds; return its future result."""
+        if self._end_of_round is None:
+            self._set_round()
+        if not self._waiting and time.monotonic() < self._end_of_round:
+            return start_now(work, copy_context())
+        result = asyncio.get_running_loop().create_future()
+        self._waiting.append((work, copy_context(), result))
+        return result
+
+    def _set_round(self) -> None:
+        self._end_of_round = time.monotonic() + self._round_seconds
+        # The context of the present work names its tab.
+        asyncio.get_running_loop().call_soon(self._begin_round, context=Context())
+
+    def _begin_round(self) -> None:
+        self._end_of_round = None
+        if not self._waiting:
+            return
+        self._set_round()
+        while self._waiting:
+            work, context, result = self._waiting.popleft()
+            start_now(work, context).add_done_callback(partial(_hand_on, result))
+            if time.monotonic() >= self._end_of_round:
+                return
+
+
+def _hand_on(result: asyncio.Future, done: asyncio.Future) -> None:
+    if result.cancelled() or done.cancelled():
+        result.cancel()
+    elif (error := done.exception()) is not None:
+        result.set_exception(error)
+    else:
+        result.set_result(done.result())
+
+
+def start_now(work: Coroutine, context: Context) -> asyncio.Future:
+    """Run a coroutine until it has to wait; return its future result.
+
+    Python 3.12 has this as ``asyncio.eager_task_factory``.
+    """
+    loop = asyncio.get_running_loop()
+    try:
+        waited = context.run(work.send, None)
+    except StopIteration as end:
+        done = loop.create_future()
+        done.set_result(end.value)
+    except Exception as error:
+        done = loop.create_future()
+        done.set_exception(error)
+    else:
+        return loop.create_task(_go_on(work, waited), context=context)
+    return done
+
+
+@coroutine
+def _go_on(work: Coroutine, waited: Any) -> Generator[Any, Any, Any]:
+    """Continue a coroutine that waits for something."""
+    while True:
+        try:
+            step = partial(work.send, (yield waited))
+        except BaseException as error:
+            step = partial(work.throw, error)
+        try:
+            waited = step()
+        except StopIteration as end:
+            return end.value
+
+
 class TabByTab(Handler):
     """Creates pages that are requested at the same time one after another.
 
@@ -197,6 +280,9 @@ def collect_if_due() -> None:
 
 TURNS = Turns()
 """Turns of this server's event loop."""
+
+WORK = Work()
+"""The work of this process's tabs."""
 
 LOOP_LAG = LoopLag()
 """Lag of this server's event loop, measured from its first tab on."""

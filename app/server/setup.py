@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import time
 import warnings
-from collections import deque
 from contextlib import suppress
 from contextvars import Context
 from dataclasses import replace
@@ -23,7 +22,13 @@ from genoviz_app.server.class_facts import look_references_up
 from genoviz_app.server.closed_tabs import remember_models
 from genoviz_app.server.doors import Doors, TabOwner
 from genoviz_app.server.event_loop import LOOP_LAG, TabByTab, share_interpreter
-from genoviz_app.server.messages import LOGGERS, TabCount, limit_messages
+from genoviz_app.server.messages import (
+    LOGGERS,
+    TabCount,
+    limit_messages,
+    send_changes_in_order,
+    talk_without_detours,
+)
 from genoviz_app.server.quick_models import make_models_quickly
 from genoviz_app.server.settings import SETTINGS
 
@@ -48,12 +53,13 @@ def prepare_server() -> None:
 @cache
 def _prepare_libraries() -> None:
     """Prepare Bokeh, Panel and the log; idempotent."""
-    send_small_frames_at_once()
     keep_styles_here()
     load_scripts_natively()
     tell_changes_at_once()
     send_changes_in_order()
     limit_messages()
+    send_small_packets_at_once()
+    talk_without_detours()
     keep_changes_of_ranges_apart()
     note_when_browsers_speak()
     look_for_no_garbage_at_closing()
@@ -86,30 +92,25 @@ def close_doors(server: Any, doors: Doors) -> Any:
     return tornado
 
 
-def send_small_frames_at_once() -> bool:
-    """Set TCP_NODELAY on Bokeh's websockets; return whether that was possible.
+def send_small_packets_at_once() -> None:
+    """Set TCP_NODELAY on Bokeh's websockets; idempotent.
 
-    Bokeh sends a patch as several small packets. Without the option, the last one waits until the
-    browser has acknowledged the first, some 40 ms per frame.
+    Without the option, a small packet waits until the browser has acknowledged the one before it,
+    some 40 ms.
     """
-    try:
-        from bokeh.server.views.ws import WSHandler
+    from bokeh.server.views.ws import WSHandler
 
-        open_socket = WSHandler.open
-    except (ImportError, AttributeError):
-        log.warning("TCP_NODELAY could not be set; the picture will be slower")
-        return False
+    open_socket = WSHandler.open
     if getattr(open_socket, "sends_at_once", False):
-        return True
+        return
 
-    def open_at_once(self, *args, **kwargs):
-        result = open_socket(self, *args, **kwargs)
+    def open_at_once(self: Any, *arguments: Any, **options: Any) -> Any:
+        result = open_socket(self, *arguments, **options)
         self.set_nodelay(True)
         return result
 
     open_at_once.sends_at_once = True
     WSHandler.open = open_at_once
-    return True
 
 
 def keep_styles_here() -> None:
@@ -199,56 +200,6 @@ def tell_changes_at_once() -> None:
 
     notify_at_once.tells_at_once = True
     DocumentCallbackManager.notify_change = notify_at_once
-
-
-def send_changes_in_order() -> None:
-    """Send all changes to a browser in the order in which they were made.
-
-    Bokeh creates a message for each change at once and writes it when its callback has ended. Panel
-    writes its own at once or, while the websocket is busy, from a queue separate from Bokeh's. An
-    older value could therefore arrive after a newer one, and a change of a model before the model.
-    Here each websocket has a single queue. (Panel's queue also sometimes kept the last messages.)
-    """
-    from bokeh.server.connection import ServerConnection
-    from panel.io import document as panel_io
-    from tornado.websocket import WebSocketHandler
-
-    if getattr(ServerConnection.send_patch_document, "is_in_order", False):
-        return
-    schedule, dispatch = panel_io.schedule_write_events, panel_io.dispatch_tornado
-
-    def enqueue(connection, events):
-        socket = connection._socket
-        queue = socket.__dict__.setdefault("changes", deque())
-        queue.append(connection.protocol.create("PATCH-DOC", events))
-        return socket
-
-    async def write(socket):
-        # Dequeue only here: the socket's lock is granted in this order.
-        while socket.changes:
-            await socket.send_message(socket.changes.popleft())
-
-    def send_patch(self, event):
-        return write(enqueue(self, [event]))
-
-    def schedule_in_order(document, connections, events):
-        for connection in connections:
-            if isinstance(connection._socket, WebSocketHandler):
-                panel_io._dispatch_write_task(document, write, enqueue(connection, events))
-            else:
-                schedule(document, [connection], events)
-
-    def dispatch_in_order(conn, events=None, msg=None):
-        if not events:
-            return dispatch(conn, msg=msg)
-        socket = enqueue(conn, events)  # its lock is free, which Panel has checked
-        before = [socket.changes.popleft() for _ in range(len(socket.changes))]
-        return [future for each in before for future in dispatch(conn, msg=each)]
-
-    send_patch.is_in_order = True
-    ServerConnection.send_patch_document = send_patch
-    panel_io.schedule_write_events = schedule_in_order
-    panel_io.dispatch_tornado = dispatch_in_order
 
 
 def keep_changes_of_ranges_apart() -> None:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
-import random
 import subprocess
 import sys
 import threading
@@ -14,7 +12,6 @@ from hashlib import sha256
 from html import unescape
 from logging.handlers import BufferingHandler
 from textwrap import dedent
-from types import SimpleNamespace
 
 import panel as pn
 import panel_material_ui as pmui
@@ -25,16 +22,13 @@ from bokeh.document.events import ModelChangedEvent
 from bokeh.model import Model
 from bokeh.models import Column, Div, ImportedStyleSheet
 from bokeh.protocol import Protocol
-from bokeh.server.connection import ServerConnection
-from bokeh.server.session import ServerSession
 from bokeh.server.views.ws import WSHandler
 from panel.io.location import Location
 from panel.io.state import set_curdoc, state
 from panel.util import edit_readonly
 from panel_material_ui import Button
 from panel_material_ui.base import MaterialComponent
-from tornado.locks import Lock
-from tornado.websocket import WebSocketClosedError, WebSocketHandler
+from tornado.websocket import WebSocketClosedError
 
 from genoviz.errors import GenovizError
 from genoviz_app.opening.files import OpeningProgress
@@ -42,7 +36,7 @@ from genoviz_app.parts.copy_button import CopyButton
 from genoviz_app.parts.opening_bar import OpeningBar
 from genoviz_app.parts.words import plain_text
 from genoviz_app.server.serving import serve
-from genoviz_app.server.setup import keep_styles_here, prepare_server, send_small_frames_at_once
+from genoviz_app.server.setup import keep_styles_here, prepare_server
 from tests.conftest import ROOT
 from tests.waiting import PATIENCE, wait_until
 
@@ -50,23 +44,6 @@ from tests.waiting import PATIENCE, wait_until
 def test_threads_of_jobs_hand_the_interpreter_over_soon():
     prepare_server()
     assert sys.getswitchinterval() <= 0.001  # by default 0.005, at each message that is sent
-
-
-def test_websockets_are_opened_without_delay(monkeypatch):
-    calls = []
-    monkeypatch.setattr(WSHandler, "open", lambda _self: calls.append("open"))
-    assert send_small_frames_at_once()
-    assert send_small_frames_at_once(), "a second time changes nothing"
-
-    class Socket(WSHandler):
-        def __init__(self):
-            pass
-
-        def set_nodelay(self, value):
-            calls.append(("nodelay", value))
-
-    Socket().open()
-    assert calls == ["open", ("nodelay", True)]
 
 
 def test_scripts_of_components_come_as_they_are_from_addresses_that_name_their_content():
@@ -178,106 +155,6 @@ def test_a_message_asks_only_the_models_that_it_names(document, monkeypatch):
     change = {"kind": "ModelChanged", "model": {"id": place.id}, "attr": "children"}
     document.apply_json_patch({"events": [{**change, "new": [{"id": new.id}, {"id": first.id}]}]})
     assert place.children == [new, first]
-
-
-class SlowSocket(WebSocketHandler):
-    """A websocket whose messages are out when they are let out; Bokeh writes on it too."""
-
-    def __init__(self):
-        self.write_lock, self.ws_connection, self._socket = Lock(), self, self
-        self.protocol, self.texts, self._waiting = Protocol(), [], []
-
-    send_message = WSHandler.send_message
-
-    def send_patch_document(self, event):
-        return ServerConnection.send_patch_document(self, event)
-
-    def is_closing(self):
-        return False
-
-    def write_message(self, text, binary=False, locked=True):
-        assert not binary
-        self.texts.append(text)
-        self._waiting.append(asyncio.get_running_loop().create_future())
-        return self._waiting[-1]
-
-    def let_out(self):
-        for future in self._waiting:
-            future.set_result(None)
-        self._waiting = []
-
-    async def be_written_by_others(self, rest):
-        with await self.write_lock.acquire():
-            await rest(6)
-
-
-async def change_on(socket, seed, n_changes):
-    """Change a tab by Panel and by Bokeh while its socket is slow and written by others.
-
-    All by chance, some changes together with the one before them.
-    """
-    chance, is_over = random.Random(seed), False
-
-    async def rest(most):
-        for _ in range(chance.randrange(most)):
-            await asyncio.sleep(0)
-
-    async def go_on(*acts):
-        while not is_over:
-            for act in acts:
-                await act()
-
-    def change(first, n_together):
-        for number in range(first, first + n_together):
-            if chance.random() < 0.5:
-                field.placeholder = f"change {number}"
-            else:
-                words.text = f"change {number}"
-
-    async def let_out():
-        await rest(6)
-        socket.let_out()
-
-    document, field, words = Document(), pmui.TextInput(), Div()
-    request = SimpleNamespace(arguments={})
-    document.add_root(field.get_root(document))
-    document.add_root(words)
-    session = ServerSession("a tab", document)
-    session._subscribed_connections.add(socket)
-    context = SimpleNamespace(session=session, request=request, server_context=None)
-    document._session_context = lambda: context
-    state._connected[document] = state._loaded[document] = True
-    state._thread_id_[document] = threading.get_ident()
-    others = [
-        asyncio.create_task(go_on(lambda: socket.be_written_by_others(rest), lambda: rest(6))),
-        asyncio.create_task(go_on(let_out, lambda: asyncio.sleep(0))),
-    ]
-    with set_curdoc(document):
-        number = 0
-        while number < n_changes:
-            await rest(8)
-            n_together = min(chance.choice([1, 1, 2, 3]), n_changes - number)
-            await session.with_document_locked(change, number, n_together)
-            number += n_together
-    is_over = True
-    while asyncio.all_tasks() - {asyncio.current_task()}:
-        socket.let_out()
-        await asyncio.sleep(0.001)
-    await asyncio.gather(*others)
-
-
-def test_a_browser_is_told_of_each_change_in_order_and_also_of_the_last():
-    """An older value came after a newer one, and the last one not before the next change."""
-    prepare_server()
-    n_changes = 20
-    wanted = [f"change {number}" for number in range(n_changes)]
-    for seed in range(40):
-        socket = SlowSocket()
-        asyncio.run(change_on(socket, seed, n_changes))
-        contents = [json.loads(text) for text in socket.texts]
-        events = [event for content in contents for event in content.get("events", ())]
-        told = [event["new"] for event in events if event["attr"] in ("placeholder", "text")]
-        assert told == wanted, f"seed {seed}"
 
 
 class Graph:

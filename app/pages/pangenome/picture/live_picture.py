@@ -29,6 +29,7 @@ from genoviz_app.pages.pangenome.picture.frames import (
 from genoviz_app.pages.pangenome.picture.graph_canvas import HINTS, GraphView, Message
 from genoviz_app.pages.pangenome.picture.marks import Mark, NodeLabel, PictureNotes
 from genoviz_app.pages.pangenome.picture.shapes import NodeParts, has_edge_index, plane_ends
+from genoviz_app.parts.canvas_component import call_soon
 from genoviz_app.parts.words import n_words
 from genoviz_app.session.layout_run import LayoutRun, RunState
 
@@ -274,9 +275,7 @@ class LivePicture:
         except ParameterError:
             return
         future = RENDERER.submit(self._nodes_in, box, graph.n_nodes)
-        future.add_done_callback(
-            lambda done: document.add_next_tick_callback(partial(self._on_selected, done))
-        )
+        future.add_done_callback(lambda done: call_soon(document, partial(self._on_selected, done)))
 
     def _on_selected(self, future: Future) -> None:
         error = future.exception()

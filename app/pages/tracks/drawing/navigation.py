@@ -365,11 +365,13 @@ class Navigation:
         allow(self.back, "" if history.can_go_back else "this is the first region")
         allow(self.forward, "" if history.can_go_forward else "this is the newest region")
         drawing = self._browser.drawing
-        self.readout.object = (
+        said = (
             f"<p><span>Opening files, then</span><span>{escape(self._asked)}</span></p>"
             if self._asked
             else describe_extent(region, drawing.bin_bp if drawing else 0)
         )
+        if said != self.readout.object:
+            self.readout.object = said
 
     def _lit(self) -> Highlight:
         """Return the clicked feature, or else the region, as a highlight."""
