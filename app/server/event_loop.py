@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from types import coroutine
 from typing import Any
-from weakref import WeakValueDictionary
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from bokeh.application.handlers.handler import Handler
 from tornado.ioloop import IOLoop, PeriodicCallback
@@ -281,8 +281,17 @@ def collect_if_due() -> None:
 TURNS = Turns()
 """Turns of this server's event loop."""
 
-WORK = Work()
-"""The work of this process's tabs."""
+_WORK: WeakKeyDictionary[asyncio.AbstractEventLoop, Work] = WeakKeyDictionary()
+
+
+def start_in_turn(work: Coroutine) -> asyncio.Future:
+    """Start a coroutine among the work of all tabs of this event loop; return its future result."""
+    loop = asyncio.get_running_loop()
+    queue = _WORK.get(loop)
+    if queue is None:
+        queue = _WORK[loop] = Work()
+    return queue.start(work)
+
 
 LOOP_LAG = LoopLag()
 """Lag of this server's event loop, measured from its first tab on."""

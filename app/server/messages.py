@@ -41,7 +41,7 @@ from tornado.iostream import StreamClosedError
 from tornado.websocket import WebSocketClosedError, WebSocketHandler
 
 from genoviz_app.parts.words import shorten
-from genoviz_app.server.event_loop import WORK, start_now
+from genoviz_app.server.event_loop import start_in_turn, start_now
 
 MAX_MESSAGE_BYTES = 16 << 20
 """Maximum size of a message with its buffers; a piece of an upload has 10 MB."""
@@ -221,11 +221,11 @@ def talk_without_detours() -> None:
         return work if not work.done() else work.result()
 
     def handle_in_turn(self: WSHandler, message: Message) -> asyncio.Future:
-        return WORK.start(handle(self, message))
+        return start_in_turn(handle(self, message))
 
     @wraps(run_locked)
     def run_locked_in_turn(self: ServerSession, *arguments: Any, **options: Any) -> asyncio.Future:
-        return WORK.start(run_locked(self, *arguments, **options))
+        return start_in_turn(run_locked(self, *arguments, **options))
 
     def change_together(self: Syncable, document: Any) -> None:
         # Before the browser has loaded the page, held changes would be dropped.

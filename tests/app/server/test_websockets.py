@@ -27,7 +27,7 @@ from tornado.web import Application
 from tornado.websocket import WebSocketClosedError, WebSocketHandler, websocket_connect
 
 from genoviz_app.parts.canvas_component import call_soon
-from genoviz_app.server.event_loop import Work, start_now
+from genoviz_app.server.event_loop import Work, start_in_turn, start_now
 from genoviz_app.server.messages import write_whole
 from genoviz_app.server.setup import prepare_server, send_small_packets_at_once
 from tests.waiting import PATIENCE
@@ -310,6 +310,17 @@ def test_others_have_their_turn_between_the_work_of_many_tabs():
     asyncio.run(act())
     assert noted[:n] == [(k, f"tab {k}") for k in range(n)]
     assert set(range(2, n)) <= set(ticks)
+
+
+def test_a_loop_that_ends_amid_its_work_leaves_none_to_the_next():
+    async def act(n):
+        return [start_in_turn(asyncio.sleep(0, number)) for number in range(n)]
+
+    async def finish():
+        return await asyncio.gather(*await act(3))
+
+    asyncio.run(act(1))  # nothing of it goes on
+    assert asyncio.run(asyncio.wait_for(finish(), PATIENCE)) == [0, 1, 2]
 
 
 def test_a_thread_calls_a_function_in_a_tab_while_the_tab_collects_changes():
