@@ -193,13 +193,21 @@ def start_now(work: Coroutine, context: Context) -> asyncio.Future:
         done = loop.create_future()
         done.set_exception(error)
     else:
+        _mark(waited, is_awaited=False)
         return loop.create_task(_go_on(work, waited), context=context)
     return done
+
+
+def _mark(waited: Any, *, is_awaited: bool) -> None:
+    """Mark a future as just awaited, or not: who awaits it next must find it unmarked."""
+    if asyncio.isfuture(waited):
+        waited._asyncio_future_blocking = is_awaited
 
 
 @coroutine
 def _go_on(work: Coroutine, waited: Any) -> Generator[Any, Any, Any]:
     """Continue a coroutine that waits for something."""
+    _mark(waited, is_awaited=True)
     while True:
         try:
             step = partial(work.send, (yield waited))

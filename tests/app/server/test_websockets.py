@@ -267,6 +267,20 @@ def test_work_runs_until_it_has_to_wait_and_then_goes_on_in_its_context():
     asyncio.run(act())
 
 
+def test_work_and_another_task_wait_for_the_same():
+    async def wait(future):
+        return await future
+
+    async def act():
+        future = asyncio.get_running_loop().create_future()
+        both = [asyncio.ensure_future(wait(future)), start_now(wait(future), copy_context())]
+        await asyncio.sleep(0)
+        future.set_result(5)
+        assert await asyncio.gather(*both) == [5, 5]
+
+    asyncio.run(act())
+
+
 def test_errors_of_work_are_those_of_its_future():
     async def fail(waits):
         if waits:
