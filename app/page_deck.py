@@ -308,9 +308,10 @@ class PageDeck:
         self._shown = slug
         self._session.is_split = len(wanted) > 1
         for other, parts in self._parts.items():
+            is_wanted = other in wanted
             for part in parts:
-                if part.visible != (other in wanted):
-                    part.visible = not part.visible
+                if part.visible != is_wanted:
+                    part.visible = is_wanted
 
     def _build(self, slug: str) -> None:
         page = next(page for page in PAGES if page.slug == slug)(self._session)

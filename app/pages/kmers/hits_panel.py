@@ -155,8 +155,9 @@ class HitsPanel:
     def poll(self) -> None:
         """Show progress if the search for hits is slow."""
         if self._state.hits is None:
-            if self.said.object != self._missing:
-                self.said.object = self._missing
+            words = self._missing
+            if self.said.object != words:
+                self.said.object = words
         elif self._shown is not None and self._shown is not self._state.hits:
             if self._rows.seconds_open > LONG_SECONDS:
                 self._clear(FINDING)
