@@ -2,10 +2,12 @@
 // throws before the table exists, which drops all other changes of the message, and loses rows
 // during construction. (2) Show truncated text in a tooltip; the library would render it as HTML.
 // (3) Compute the page size correctly; it was 1 if the first rows filled the height exactly.
-// (4) Say that a table is being created.
+// (4) Say that a table is being created. (5) Keep a change of size that comes while a table is being
+// drawn or scrolled: Panel drops it, and the table would keep the rows of its size before.
 document.addEventListener("DOMContentLoaded", () => {
   const view = Bokeh.Models.get("panel.models.tabulator.DataTabulator").prototype.default_view.prototype
-  const {connect, render, restore_scroll, tableBuilt} = view
+  const {after_resize, connect, remove, render, restore_scroll, tableBuilt} = view
+  const AGAIN_MILLISECONDS = 100
 
   view.connect = function (signal, react) {
     return connect.call(this, signal, (...change) => {
@@ -27,6 +29,19 @@ document.addEventListener("DOMContentLoaded", () => {
   // Panel calls it in an animation frame, when the table may not exist yet.
   view.restore_scroll = function (...ways) {
     if (this.tabulator) restore_scroll.apply(this, ways)
+  }
+
+  view.after_resize = function () {
+    clearTimeout(this.resizesAgain)
+    after_resize.call(this)
+    // When it is initialised, it takes its size by itself.
+    if (this._initializing || !(this._is_scrolling || this.is_drawing)) return
+    this.resizesAgain = setTimeout(() => this.after_resize(), AGAIN_MILLISECONDS)
+  }
+
+  view.remove = function () {
+    clearTimeout(this.resizesAgain)
+    remove.call(this)
   }
 
   view.render = function () {

@@ -98,6 +98,44 @@ def test_a_page_of_a_table_has_as_many_rows_as_there_is_room_for(visit):
     assert [visit.page.evaluate(FITS, n) for n in (0, 1, 4, 20)] == [None, 4, 4, 4]
 
 
+# Changes the height of a shown table while it scrolls, as it does whenever it is redrawn. Returns
+# whether it has taken its new height.
+RESIZE = """async () => {
+  const Table = Bokeh.Models.get("panel.models.tabulator.DataTabulator")
+  const find = (view) => view.model instanceof Table && view.el.offsetHeight > 0
+    ? view : (view.child_views ?? []).map(find).find((each) => each)
+  const view = Bokeh.index.roots.map(find).find((each) => each), {style} = view.el
+  const taken = () => view._last_after_resize_el_height === view.el.clientHeight
+  const until = async (condition) => {
+    for (let i = 0; !condition() && i < 1200; i += 1) {
+      await new Promise((then) => setTimeout(then, 50))
+    }
+  }
+  await until(() => taken() && !view.is_drawing && !view._is_scrolling)
+  const observed = new Promise((then) => new ResizeObserver((entries, observer) => {
+    if (taken()) return
+    observer.disconnect()
+    then()
+  }).observe(view.el))
+  view._is_scrolling = true
+  style.flex = "none"
+  style.height = "150px"
+  await observed
+  view._is_scrolling = false
+  await until(taken)
+  const found = [view.el.clientHeight, taken()]
+  style.flex = style.height = ""
+  return found
+}"""
+
+
+def test_a_table_that_scrolls_takes_its_new_height_afterwards(visit):
+    visit.show_tab("Paths")
+    visit.until(lambda: visit.page.locator(".tabulator-row").count() > 5)
+    assert visit.page.evaluate(RESIZE) == [150, True]
+    assert visit.errors == []
+
+
 # Number of layouts of a figure for 20 changes of its container.
 LAID_OUT = """async () => {
   const find = (view) => view.model.type === "Figure" && view.el.isConnected
