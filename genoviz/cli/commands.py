@@ -29,6 +29,10 @@ COMMANDS: Mapping[str, tuple[str, str] | Group] = {
         "Convert between path positions and nodes, or between positions on two paths.",
     ),
     "extract": ("genoviz.cli.graph.extract", "Extract a subgraph; nodes keep their names."),
+    "split": (
+        "genoviz.cli.graph.split",
+        "Write each chromosome of a graph to a file of its own, like odgi explode.",
+    ),
     "construct": (
         "genoviz.cli.graph.construct",
         "Make a graph whose paths are a genome and the haplotypes of a phased VCF file.",

@@ -14,8 +14,9 @@ from typing import Any
 from genoviz.analyses.graph.query.chromosomes import (
     find_chromosomes,
 )
+from genoviz.collection.gbz_file import GbzFile
 from genoviz.errors import FileFormatError, ParameterError
-from genoviz.generators import in_one_go
+from genoviz.generators import in_one_go, report
 from genoviz.io.files.content import unreadable
 from genoviz.io.files.file_source import find_source
 from genoviz.io.graph.cache import peek_sizes
@@ -252,8 +253,16 @@ def _listed(path: Path, name: str, entry: Any) -> GraphMember:
 
 
 def _read_parts(path: Path, cache: bool) -> Generator[CollectionProgress, None, list[GraphMember]]:
-    graph = None
     # With sequences in the cache, as those who read its parts want them.
+    if count_gbz(path) is not None:
+        parts = yield from report(
+            GbzFile(path, sequences=cache, cache=cache).iter_list(),
+            lambda step: CollectionProgress(step.stage, step.n_bytes_done, step.n_bytes_total),
+        )
+        if parts:
+            members = [GraphMember(part.name, path, part.name, *part[1:4]) for part in parts]
+            return sorted(members, key=lambda member: natural_order(member.name))
+    graph = None
     for progress in iter_read_graph(path, sequences=cache, cache=cache):
         graph = progress.graph
         yield CollectionProgress(progress.stage, progress.n_bytes_done, progress.n_bytes_total)

@@ -12,9 +12,11 @@ from genoviz.analyses.graph.query.chromosomes import (
     find_chromosomes,
     take_chromosome,
 )
+from genoviz.collection.gbz_file import GbzFile
 from genoviz.collection.members import GraphMember
 from genoviz.errors import FileFormatError, ParameterError
 from genoviz.generators import in_one_go
+from genoviz.io.graph.gbz_parts import count_gbz
 from genoviz.io.graph.gfa import GfaProgress
 from genoviz.io.graph.reader import iter_read_graph
 from genoviz.model import PangenomeGraph
@@ -23,8 +25,8 @@ from genoviz.model import PangenomeGraph
 class MemberReader:
     """Reads members; keeps the whole graph of a file that has several members.
 
-    That graph is memory-mapped from the cache if the cache is used and the file is large enough.
-    Safe for use by several threads.
+    That graph is memory-mapped from the cache if the cache is used and the file is large enough. Of
+    a GBZ file, only the chromosomes that are read are in memory. Safe for use by several threads.
 
     Parameters
     ----------
@@ -35,6 +37,7 @@ class MemberReader:
     def __init__(self, *, sequences: bool = True, cache: bool = True) -> None:
         self._options = {"sequences": sequences, "cache": cache}
         self._lock = threading.Lock()
+        self._gbz: GbzFile | None = None
         self._whole: tuple[Path, PangenomeGraph, Chromosomes] | None = None
 
     def iter_read(self, member: GraphMember) -> Iterator[GfaProgress]:
@@ -51,6 +54,9 @@ class MemberReader:
             yield from iter_read_graph(member.path, **self._options)
             return
         with self._lock:
+            if (yield from self._has_parts(member.path)):
+                yield from self._gbz.iter_read(member.part)
+                return
             if self._whole is None or self._whole[0] != member.path:
                 self._whole = None
                 self._whole = yield from self._read_whole(member.path)
@@ -61,6 +67,13 @@ class MemberReader:
         except ParameterError as error:
             raise FileFormatError(member.path, str(error)) from None
         yield GfaProgress("Done", 1, 1, part)
+
+    def _has_parts(self, path: Path) -> Generator[GfaProgress, None, bool]:
+        """Open a file if it is a GBZ; return whether it has chromosomes to be read one by one."""
+        if self._gbz is None or self._gbz.path != path:
+            is_gbz = count_gbz(path) is not None
+            self._gbz = GbzFile(path, **self._options) if is_gbz else None
+        return self._gbz is not None and len((yield from self._gbz.iter_list())) > 0
 
     def _read_whole(
         self, path: Path

@@ -111,7 +111,14 @@ class MemberLayout:
 
 
 def find_layout_files(collection: GraphCollection, folder: str | PathLike[str]) -> dict[str, Path]:
-    """Return the layout file of each member, existing or not: the member's name with ``.lay``.
+    """Return the layout file of each member, existing or not; see `find_member_files`."""
+    return find_member_files(collection, folder, ".lay")
+
+
+def find_member_files(
+    collection: GraphCollection, folder: str | PathLike[str], ending: str
+) -> dict[str, Path]:
+    """Return a file for each member, existing or not: the member's name with an ending.
 
     Characters that a file name cannot contain become underscores; duplicates get a number.
     """
@@ -123,7 +130,7 @@ def find_layout_files(collection: GraphCollection, folder: str | PathLike[str]) 
         while stem.lower() in taken:
             stem, k = f"{plain}-{k}", k + 1
         taken.add(stem.lower())
-        found[name] = Path(folder) / f"{stem}.lay"
+        found[name] = Path(folder) / f"{stem}{ending}"
     return found
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -65,6 +65,14 @@ class ByteStrings:
             data[offsets[1:][has_digit] - 1 - digit] = values[has_digit] % 10 + ord("0")
             values //= 10
         return cls(data, offsets)
+
+    @classmethod
+    def join(cls, parts: Sequence[ByteStrings]) -> ByteStrings:
+        """Return the strings of all parts, one after the other."""
+        before = np.cumsum([0, *(len(part.data) for part in parts)])
+        starts = [part.offsets[:-1] + n for part, n in zip(parts, before[:-1], strict=True)]
+        offsets = np.concatenate([*starts, before[-1:]])
+        return cls(np.concatenate([part.data for part in parts]), offsets)
 
     def take(self, indices: np.ndarray) -> ByteStrings:
         """Return the strings at ``indices``, integers of any order."""

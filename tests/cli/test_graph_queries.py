@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import re
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -15,6 +17,8 @@ from genoviz.analyses.graph.query.extract import extract_region
 from genoviz.analyses.graph.query.path_positions import find_node_visits
 from genoviz.analyses.graph.query.position_lift import locate_path_positions
 from genoviz.io.graph.gbz import read_gbz
+from genoviz.io.graph.gbz_writer import write_gbz
+from genoviz.io.graph.reader import read_graph
 from tests.conftest import real_data
 from tests.graphs import make_graph
 from tests.oracles.gbz_base import write_gbz_base
@@ -376,3 +380,50 @@ def test_positions_and_refusals_of_a_large_database(run, large_base):
     code, _, err = run("position", database, "--path", f"{other.split(':')[0]}:0")
     assert code == 1
     assert "only indexed paths can be asked for" in sentence(err)
+
+
+CHR6 = (
+    "S\t1\tACGT\nS\t2\tGG\nL\t1\t+\t2\t+\t0M\nL\t2\t+\t2\t+\t0M\nW\tGRCh38\t0\tchr6\t0\t6\t>1>2\n"
+)
+CHR19 = "S\t3\tA\nS\t4\tCC\nL\t3\t+\t4\t+\t0M\nW\tGRCh38\t0\tchr19\t0\t3\t>3>4\n"
+
+
+@pytest.mark.parametrize("ending", ["gbz", "gfa", "gfa.gz"])
+@pytest.mark.parametrize("given", ["all.gfa", "all.gbz", "-"])
+def test_each_chromosome_is_written_to_a_file_of_its_own(given, ending, run, monkeypatch):
+    Path("all.gfa").write_text(CHR6 + CHR19)
+    whole = read_gfa("all.gfa", cache=False)
+    write_gbz(whole, "all.gbz")
+    if given == "-":
+        content = io.BytesIO(Path("all.gfa").read_bytes())
+        monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=content))
+    is_default = ending == ("gbz" if given == "all.gbz" else "gfa.gz")
+    format_ = () if is_default else ("--format", ending)
+    code, out, err = run("split", given, "-o", "new/parts", *format_, "--json")
+    assert code == 0
+    rows = json.loads(out)["graphs"]
+    assert [(row["name"], row["n_nodes"], row["n_steps"]) for row in rows] == [
+        ("chr6", 2, 2),
+        ("chr19", 2, 2),
+    ]
+    # A GBZ has no link that is on no path, and says so when it is written.
+    assert ("1 link on no path left out" in err) == (ending == "gbz" and given != "all.gbz")
+    parts = [read_graph(row["file"], cache=False) for row in rows]
+    assert [row["file"] for row in rows] == [f"new/parts/{c}.{ending}" for c in ("chr6", "chr19")]
+    assert [list(part.node_names) for part in parts] == [["1", "2"], ["3", "4"]]
+    assert [list(part.node_sequences) for part in parts] == [["ACGT", "GG"], ["A", "CC"]]
+    assert [part.path_names for part in parts] == [(name,) for name in whole.path_names]
+
+
+def test_a_folder_is_not_split(run, tmp_path):
+    code, _, err = run("split", tmp_path, "-o", "new")
+    assert (code, err) == (1, f"genoviz: {tmp_path.name}: is a folder, needs a graph file\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_graph_is_not_split_onto_itself(run):
+    Path("chr6.gfa").write_text(CHR6)
+    code, _, err = run("split", "chr6.gfa", "-o", ".", "--format", "gfa")
+    assert (code, Path("chr6.gfa").read_text()) == (1, CHR6)
+    assert "chr6.gfa" in err
+    assert len(err.splitlines()) == 1

@@ -29,6 +29,7 @@ COMMANDS = {
     "draw": ("g.gfa g.lay -o new.png --width 200 --backend cpu", "Drawing", PERCENT),
     "position": ("g.gfa --node 1", "Looking up", NAME),
     "extract": ("g.gfa --nodes 1,2 -o new.gfa", "Extracting", NAME),
+    "split": ("g.gfa -o new", "Writing", PERCENT),
     "construct": ("s.fa --vcf h.vcf -o new.gfa", "Making paths", PERCENT),
     "stats": ("g.gfa", "Counting", PERCENT),
     "sites": ("g.gfa -o new.tsv", "Counting alleles", PERCENT),

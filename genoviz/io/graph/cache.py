@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,18 +14,33 @@ from genoviz.io.files.file_source import Source, entry_folder, find_source
 from genoviz.model import ByteStrings, PangenomeGraph
 
 FORMAT, VERSION, GROUP = "genoviz graph", 5, "graphs"
+LIST = "/"
+"""In place of a part, the list of them."""
 Progress = tuple[int, int]
 
 
+class CachedPart(NamedTuple):
+    """A chromosome of a file: its name, its sizes, and its ranges of node IDs in the file."""
+
+    name: str
+    n_nodes: int
+    n_steps: int
+    length: int
+    ranges: list[tuple[int, int]]
+
+
 def load_graph(
-    source: Source, *, sequences: bool
+    source: Source, *, sequences: bool, part: str = ""
 ) -> Generator[Progress, None, PangenomeGraph | None]:
-    """Return the cached graph of a file, memory-mapped, or None; yields bytes done and total."""
-    facts = _facts(source)
+    """Return the cached graph of a file, memory-mapped, or None; yields bytes done and total.
+
+    With ``part``, the graph of one of its chromosomes.
+    """
+    facts = _facts(source, part)
     if sequences:
         facts["has_sequences"] = True
     entry = yield from load_entry(
-        entry_folder(GROUP, source.path),
+        _folder(source, part),
         facts,
         wants=lambda name: sequences or not name.startswith("sequence_"),
     )
@@ -36,8 +51,13 @@ def load_graph(
         return None
 
 
-def store_graph(source: Source, graph: PangenomeGraph) -> Generator[Progress, None, bool]:
-    """Cache the graph of a file; return whether that succeeded; yields bytes done and total."""
+def store_graph(
+    source: Source, graph: PangenomeGraph, part: str = ""
+) -> Generator[Progress, None, bool]:
+    """Cache the graph of a file or of its part; return whether that succeeded.
+
+    Yields bytes done and total.
+    """
     try:
         if Source.of(Path(source.path)) != source:
             return False
@@ -48,8 +68,26 @@ def store_graph(source: Source, graph: PangenomeGraph) -> Generator[Progress, No
         "notes": list(graph.notes),
         "sizes": [graph.n_nodes, graph.n_steps, graph.total_length],
     }
-    entry = Entry(_facts(source) | more, _to_arrays(graph))
-    return (yield from store_entry(entry_folder(GROUP, source.path), entry))
+    entry = Entry(_facts(source, part) | more, _to_arrays(graph))
+    return (yield from store_entry(_folder(source, part), entry))
+
+
+def load_parts(source: Source) -> list[CachedPart] | None:
+    """Return the chromosomes of a file, if they are cached."""
+    facts = load_facts(_folder(source, LIST), _facts(source, LIST))
+    try:
+        return facts and [
+            CachedPart(*row[:-1], [(a, b) for a, b in row[-1]]) for row in facts["parts"]
+        ]
+    # As with any damaged cache entry, a new one replaces it.
+    except Exception:
+        return None
+
+
+def store_parts(source: Source, parts: list[CachedPart]) -> Generator[Progress, None, bool]:
+    """Cache which chromosomes a file has; return whether that succeeded."""
+    entry = Entry(_facts(source, LIST) | {"parts": [list(part) for part in parts]}, {})
+    return (yield from store_entry(_folder(source, LIST), entry))
 
 
 def estimate_cached(path: Path) -> int:
@@ -75,8 +113,13 @@ def peek_sizes(source: Source, *, sequences: bool = False) -> tuple[int, int, in
     return tuple(facts["sizes"]) if facts and "sizes" in facts else None
 
 
-def _facts(source: Source) -> dict[str, Any]:
-    return {"format": FORMAT, "version": VERSION, "source": asdict(source)}
+def _facts(source: Source, part: str = "") -> dict[str, Any]:
+    facts = {"format": FORMAT, "version": VERSION, "source": asdict(source)}
+    return facts | {"part": part} if part else facts
+
+
+def _folder(source: Source, part: str) -> Path:
+    return entry_folder(GROUP, f"{source.path}//{part}" if part else source.path)
 
 
 def _to_arrays(graph: PangenomeGraph) -> dict[str, np.ndarray]:

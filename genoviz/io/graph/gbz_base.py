@@ -32,11 +32,11 @@ from genoviz.errors import FileFormatError
 from genoviz.generators import in_one_go
 from genoviz.io.files.file_source import find_source
 from genoviz.io.graph import gbz_loops
-from genoviz.io.graph.gbz import (
+from genoviz.io.graph.gbz import iter_read_saved
+from genoviz.io.graph.gbz_graph import (
     Progress,
     build_graph,
     check_name,
-    iter_read_saved,
     make_nodes,
     measure_visits,
 )

@@ -108,6 +108,23 @@ def list_edges(data, record_bytes, alphabet_offset):
     return edges, np.flatnonzero(ends)
 
 
+@njit(nogil=True, cache=True)
+def find_ranges(slots, edges):
+    """Return the smallest ranges of used slots that no (canonical) link leaves; int64, (n, 2)."""
+    ranges = np.empty((len(slots), 2), np.int64)
+    n, edge, reach = 0, 0, np.int64(-1)
+    for slot in slots:
+        if slot > reach:
+            ranges[n, 0] = slot
+            n += 1
+        reach = max(reach, slot)
+        while edge < len(edges) and edges[edge, 0] >> 1 == slot:
+            reach = max(reach, np.int64(edges[edge, 1]) >> 1)
+            edge += 1
+        ranges[n - 1, 1] = reach + 1
+    return ranges[:n].copy()
+
+
 def read_starts(data, record_bytes, alphabet_offset, record_starts, n_sequences):
     """Return the first visit of each sequence, -1 for an empty one; None if damaged."""
     starts = np.empty(n_sequences, np.int64)

@@ -15,6 +15,7 @@ import numpy as np
 
 from genoviz.errors import FileFormatError
 from genoviz.io.graph.simple_sds import ElementReader
+from genoviz.kernels.gbwt import DecodedPaths
 from genoviz.model import ByteStrings
 from genoviz.model.graph.indexes import PositionIndex
 from genoviz.model.graph.pangenome import MAX_NODES
@@ -76,6 +77,12 @@ class Segments:
     names: ByteStrings
     bounds: np.ndarray
 
+    def take(self, first: int, stop: int) -> Segments:
+        """Return the whole segments from one slot to another, counted from the first one."""
+        last = int(np.searchsorted(self.bounds, stop, side="right"))
+        own = np.arange(np.searchsorted(self.bounds, first), last)
+        return Segments(self.names.take(own[:-1]), self.bounds[own] - first)
+
 
 class StoredPath(NamedTuple):
     """A row of the path table: start in both directions, and name."""
@@ -114,6 +121,8 @@ def count_gbz(path: Path) -> tuple[int, int] | None:
 
     None if the file is not a GBZ, or its header is damaged.
     """
+    if not path.is_file():
+        return None
     with path.open("rb") as file:
         start = np.frombuffer(file.read(_START_BYTES), np.uint8)
     reader = ElementReader(path, start)
@@ -301,12 +310,16 @@ def _sides(handles: np.ndarray, begins: np.ndarray, stops: np.ndarray, side: int
 
 
 def name_paths(
-    reader: ElementReader, names: PathFields | None, decoded, lengths: np.ndarray
+    reader: ElementReader,
+    names: PathFields | None,
+    decoded: DecodedPaths,
+    lengths: np.ndarray,
+    numbers: np.ndarray | None = None,
 ) -> tuple[tuple[str, ...], np.ndarray | None]:
-    """Return the names of paths, and which of them are walks."""
+    """Return the names of paths, and which of them are walks; without names, their numbers."""
     n_paths = len(decoded.path_offsets) - 1
     if names is None:
-        return tuple(str(path) for path in range(n_paths)), None
+        return tuple(map(str, range(n_paths) if numbers is None else numbers.tolist())), None
     samples, contigs = list(names.samples), list(names.contigs)
     spans = PositionIndex.build(decoded.steps, lengths, decoded.path_offsets).path_lengths
     found, walks = [], np.zeros(n_paths, np.bool_)

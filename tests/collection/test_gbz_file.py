@@ -1,0 +1,179 @@
+"""Chromosomes of a GBZ file that are decoded alone are those of the whole graph."""
+
+from __future__ import annotations
+
+import shutil
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from genoviz.analyses.graph.query.chromosomes import find_chromosomes, take_chromosome
+from genoviz.collection import gbz_file
+from genoviz.collection.gbz_file import GbzFile
+from genoviz.collection.members import GraphMember, read_collection
+from genoviz.collection.reading import MemberReader, read_member
+from genoviz.errors import FileFormatError
+from genoviz.generators import finish, last_of
+from genoviz.io.files import file_source
+from genoviz.io.graph.gbz_open import OpenGbz
+from genoviz.io.graph.gbz_writer import write_gbz
+from genoviz.io.graph.reader import read_graph
+
+
+@pytest.fixture(autouse=True)
+def every_component_alone(tmp_path, monkeypatch):
+    monkeypatch.setenv("GENOVIZ_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(gbz_file, "MIN_VISITS", 1)
+    monkeypatch.setattr(file_source, "MIN_BYTES", 1)
+
+
+def write_genome(path, seed, n_components, *, is_mixed, long_nodes=False):
+    """Write components of random walks, named by few contigs; their node IDs may be mixed."""
+    numbers = np.random.default_rng(seed)
+    owners = np.sort(numbers.integers(0, n_components, 8 * n_components))
+    if is_mixed:
+        numbers.shuffle(owners)
+    lines = []
+    for node in range(len(owners)):
+        # Nodes of more than 1,024 bp are cut, and are segments of the file.
+        length = numbers.integers(1, 3000 if long_nodes else 9)
+        lines.append(f"S\t{node + 1}\t{''.join(numbers.choice(list('ACGT'), length))}")
+    paths = []
+    for component in np.unique(owners):
+        own = np.flatnonzero(owners == component)
+        for k in range(numbers.integers(1, 5)):
+            walk = numbers.choice(own, numbers.integers(len(own), 3 * len(own)))
+            if k == 0:
+                walk = np.append(own, walk)  # connects all of them
+            steps = [(node + 1, numbers.choice(list("><"))) for node in walk.tolist()]
+            paths.append((f"chr{component % 3 + 1}", f"s{component}.{k}", steps))
+    links = set()
+    for k in numbers.permutation(len(paths)).tolist():
+        contig, sample, steps = paths[k]
+        lines.append(f"W\t{sample}\t0\t{contig}\t0\t*\t{''.join(f'{o}{n}' for n, o in steps)}")
+        links |= set(pairwise(steps))
+    signs = {">": "+", "<": "-"}
+    for (a, first), (b, second) in sorted(links):
+        lines.append(f"L\t{a}\t{signs[first]}\t{b}\t{signs[second]}\t0M")
+    text = path.with_suffix(".gfa")
+    text.write_text("\n".join(lines) + "\n")
+    write_gbz(read_graph(text, cache=False), path)
+
+
+def listed(graph):
+    """Return all of a graph as plain values."""
+    return (
+        list(graph.node_names),
+        graph.node_lengths.tolist(),
+        graph.edges.tolist(),
+        [(name, graph.path_steps(k).tolist()) for k, name in enumerate(graph.path_names)],
+        [] if graph.node_sequences is None else list(graph.node_sequences),
+        [True] * 0 if graph.walks is None else graph.walks.tolist(),
+    )
+
+
+def whole(path):
+    """Return the chromosomes of the graph that is read at once."""
+    graph = read_graph(path, cache=False)
+    chromosomes = find_chromosomes(graph)
+    return {name: take_chromosome(graph, chromosomes, name) for name in chromosomes.names}, (
+        dict(zip(chromosomes.names, chromosomes.sizes(graph), strict=True))
+    )
+
+
+@pytest.mark.parametrize("cache", [False, True])
+@pytest.mark.parametrize(
+    ("seed", "n_components", "is_mixed", "long_nodes", "n_ranges"),
+    [
+        (1, 3, False, False, [1, 1, 1]),
+        (2, 7, False, False, [3, 2, 2]),
+        (3, 7, True, False, []),
+        (4, 6, False, True, [2, 2, 2]),
+    ],
+)
+def test_a_chromosome_alone_is_that_of_the_whole_graph(
+    cache, seed, n_components, is_mixed, long_nodes, n_ranges, tmp_path
+):
+    path = tmp_path / "genome.gbz"
+    write_genome(path, seed, n_components, is_mixed=is_mixed, long_nodes=long_nodes)
+    graphs, sizes = whole(path)
+    assert len(graphs) == 3
+    parts = finish(GbzFile(path, sequences=True, cache=cache).iter_list())
+    assert [len(part.ranges) for part in parts] == n_ranges
+    members = read_collection(path, cache=cache)
+    assert {each.name: (each.n_nodes, each.n_steps, each.length) for each in members} == sizes
+    reader = MemberReader(cache=cache)
+    for name in ("chr3", "chr1", "chr2"):
+        found = last_of(reader.iter_read(members[name])).graph
+        assert listed(found) == listed(graphs[name])
+        assert found.notes == graphs[name].notes
+
+
+def test_without_sequences_and_names_of_paths(tmp_path):
+    path = tmp_path / "genome.gbz"
+    write_genome(path, 5, 4, is_mixed=False)
+    graphs, _ = whole(path)
+    file = GbzFile(path, sequences=False, cache=False)
+    found = last_of(file.iter_read("chr2")).graph
+    assert found.node_sequences is None
+    assert listed(found)[:4] == listed(graphs["chr2"])[:4]
+    with pytest.raises(FileFormatError, match=r"no chromosome .* 'chr9'; there are chr1, chr2"):
+        last_of(file.iter_read("chr9"))
+
+
+def test_a_chromosome_that_left_the_cache_is_decoded_alone(tmp_path, monkeypatch):
+    path = tmp_path / "genome.gbz"
+    write_genome(path, 6, 3, is_mixed=False)
+    graphs, _ = whole(path)
+    assert read_collection(path).names == ("chr1", "chr2", "chr3")
+    shutil.rmtree(next((tmp_path / "cache" / "graphs").glob("chr2-*")))
+    taken = []
+    take = OpenGbz.take
+    monkeypatch.setattr(OpenGbz, "take", lambda self, *own: taken.append(own) or take(self, *own))
+    reader = MemberReader()
+    for name in ("chr1", "chr2", "chr2"):
+        found = last_of(reader.iter_read(GraphMember(name, path, name))).graph
+        assert listed(found) == listed(graphs[name])
+    assert len(taken) == 1
+
+
+def test_a_file_that_was_rewritten_is_read_anew(tmp_path):
+    path = tmp_path / "genome.gbz"
+    write_genome(path, 7, 3, is_mixed=False)
+    read_collection(path)
+    write_genome(path, 8, 3, is_mixed=False)
+    graphs, sizes = whole(path)
+    members = read_collection(path)
+    assert {each.name: (each.n_nodes, each.n_steps, each.length) for each in members} == sizes
+    assert listed(read_member(members["chr1"])) == listed(graphs["chr1"])
+
+
+def test_a_damaged_file_is_refused_or_has_the_same_chromosomes(tmp_path):
+    path = tmp_path / "genome.gbz"
+    write_genome(path, 9, 5, is_mixed=False)
+    content = path.read_bytes()
+    expected = {name: listed(graph) for name, graph in whole(path)[0].items()}
+    numbers = np.random.default_rng(9)
+    n_refused = 0
+    for _ in range(150):
+        damaged = bytearray(content)
+        damaged[numbers.integers(len(damaged))] ^= 1 << int(numbers.integers(8))
+        path.write_bytes(damaged)
+        file = GbzFile(path, sequences=True, cache=False)
+        try:
+            parts = finish(file.iter_list())
+            found = {part.name: listed(last_of(file.iter_read(part.name)).graph) for part in parts}
+        except FileFormatError:
+            n_refused += 1
+            continue
+        # Letters of names and bases, which are stored once, may differ.
+        assert shapes(found.values()) == shapes(expected.values())
+    assert n_refused > 50
+
+
+def shapes(graphs):
+    """Return lengths, links and steps of graphs, without any letter."""
+    return [
+        (lengths, edges, [steps for _, steps in paths]) for _, lengths, edges, paths, *_ in graphs
+    ]
