@@ -70,7 +70,7 @@ def expand_collections(paths: Iterable[Path]) -> ExpandedFiles:
             if member.part is not None:
                 raise ParameterError(
                     f"{path.name} names {member.part} of {member.path.name}, and only whole files "
-                    "can be served; write each graph to a file of its own"
+                    "can be served; genoviz split writes each to a file of its own"
                 )
             found.append(member.path)
             layout = layouts[member.name]

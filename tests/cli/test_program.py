@@ -32,6 +32,8 @@ from genoviz.cli.graph import draw as draw_command
 from genoviz.cli.graph import layout as layout_command
 from genoviz.cli.main import main
 from genoviz.cli.results import describe_stress, print_results, quantity
+from genoviz.io.files import file_source
+from genoviz.io.graph.cache import peek_sizes
 from tests.conftest import ROOT, real_data
 from tests.signals import hear_signals
 from tests.waiting import PATIENCE
@@ -102,6 +104,16 @@ def test_layout_is_written_measured_and_goes_on_from_a_file(run, graph_path, tmp
     assert again["n_updates"] < 3 * 10 * 3_500
     moved = genoviz.read_layout(tmp_path / "b.lay").coordinates - layout.coordinates
     assert np.median(np.abs(moved - np.median(moved, axis=0))) < 1_000
+
+
+@pytest.mark.parametrize("options", [("layout", "-o", "x.lay"), ("layout", "--all", "-o", "all")])
+def test_a_graph_that_was_laid_out_opens_in_the_dashboard_from_the_cache(run, options, monkeypatch):
+    monkeypatch.setattr(file_source, "MIN_BYTES", 1)
+    Path("g.gfa").write_text("S\t1\tACGT\nS\t2\tGG\nL\t1\t+\t2\t+\t0M\nP\tp\t1+,2+\t*\n")
+    assert run(options[0], "g.gfa", *options[1:])[0] == 0
+    # The page shows sequences, without which it would read the file again.
+    source = file_source.find_source(Path("g.gfa"))
+    assert peek_sizes(source, sequences=True) == (2, 2, 6)
 
 
 def test_a_layout_from_coarse_to_fine_is_written_and_mended(run, graph_path, tmp_path):

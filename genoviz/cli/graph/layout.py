@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -381,7 +381,9 @@ def layout(
         check_devices(options["devices"], backend.value)
     began = time.perf_counter()
     with show_progress() as bar:
-        pangenome = read_graph(graph, bar, cache=cache)
+        # A cached graph has its sequences, because a page that opens it next shows them.
+        pangenome = read_graph(graph, bar, cache=cache, sequences=cache)
+        pangenome = replace(pangenome, node_sequences=None)
         read = time.perf_counter()
         final = _run(pangenome, method, start, path, options, backend, bar)
         bar.update("Writing", 0, None, "")
