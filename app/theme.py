@@ -130,7 +130,7 @@ UNFINISHED_VIEWS = {
     for name in (
         "native_modules", "calm_layouts", "late_changes", "unfinished_figures",
         "unfinished_tables", "quick_uploads", "submit_keys", "page_switch", "window_ways",
-        "disabled_buttons", "select_menus",
+        "disabled_buttons", "select_menus", "widget_names",
     )
     for script in [Path(__file__).parent / "parts" / f"{name}.js"]
 }  # fmt: skip
