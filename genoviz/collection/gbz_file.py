@@ -31,6 +31,8 @@ from genoviz.model import ByteStrings, PangenomeGraph
 
 MIN_VISITS = 1 << 23
 """Smaller components are decoded together with their neighbours."""
+MAX_PARTS = 1000
+"""A file of more chromosomes, such as unplaced contigs, is read at once, not cached one by one."""
 TWICE = "has two paths of one name (damaged file), needs a name for each"
 
 Piece = tuple[str, PangenomeGraph, np.ndarray]
@@ -54,7 +56,7 @@ class GbzFile:
         self._parts: list[CachedPart] | None = None
 
     def iter_list(self) -> Generator[GfaProgress, None, list[CachedPart]]:
-        """Return the chromosomes, in order of their first nodes; none if the file is in one piece.
+        """Return the chromosomes, in order of their first nodes; none if the file is read at once.
 
         The first time, all are decoded, and cached if the cache is used.
 
@@ -123,6 +125,8 @@ class GbzFile:
                 sizes = graph.n_nodes, graph.n_steps, graph.total_length
                 before = parts.get(name)
                 if before is None:
+                    if len(parts) == MAX_PARTS:
+                        return []
                     parts[name] = CachedPart(name, *sizes, [own])
                     yield from self._store(graph, name)
                 else:

@@ -122,6 +122,17 @@ def test_without_sequences_and_names_of_paths(tmp_path):
         last_of(file.iter_read("chr9"))
 
 
+def test_a_file_of_too_many_chromosomes_is_read_at_once(tmp_path, monkeypatch):
+    path = tmp_path / "genome.gbz"
+    write_genome(path, 10, 3, is_mixed=False)
+    graphs, _ = whole(path)
+    monkeypatch.setattr(gbz_file, "MAX_PARTS", 2)
+    assert finish(GbzFile(path, sequences=True, cache=True).iter_list()) == []
+    members = read_collection(path)
+    assert members.names == ("chr1", "chr2", "chr3")
+    assert listed(read_member(members["chr3"])) == listed(graphs["chr3"])
+
+
 def test_a_chromosome_that_left_the_cache_is_decoded_alone(tmp_path, monkeypatch):
     path = tmp_path / "genome.gbz"
     write_genome(path, 6, 3, is_mixed=False)
