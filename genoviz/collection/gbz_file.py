@@ -1,6 +1,6 @@
 """The chromosomes of a GBZ file, decoded one after the other.
 
-The paths of a genome are ten times as large in memory as in a GBZ file. Its nodes and links are
+In memory, the paths of a genome take several times the size of its GBZ file. Nodes and links are
 read at once, and then the paths of one chromosome at a time, so that memory for the largest
 suffices.
 """
