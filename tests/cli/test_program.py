@@ -107,7 +107,11 @@ def test_layout_is_written_measured_and_goes_on_from_a_file(run, graph_path, tmp
 
 
 @pytest.mark.parametrize("options", [("layout", "-o", "x.lay"), ("layout", "--all", "-o", "all")])
-def test_a_graph_that_was_laid_out_opens_in_the_dashboard_from_the_cache(run, options, monkeypatch):
+def test_a_graph_that_was_laid_out_opens_in_the_dashboard_from_the_cache(
+    run, options, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("GENOVIZ_CACHE_DIR", "cache")
     monkeypatch.setattr(file_source, "MIN_BYTES", 1)
     Path("g.gfa").write_text("S\t1\tACGT\nS\t2\tGG\nL\t1\t+\t2\t+\t0M\nP\tp\t1+,2+\t*\n")
     assert run(options[0], "g.gfa", *options[1:])[0] == 0
