@@ -26,6 +26,7 @@ from genoviz.io.graph.cache import (
     store_parts,
 )
 from genoviz.io.graph.gbz_open import OpenGbz, iter_open
+from genoviz.io.graph.gbz_parts import TWO_OF_A_NAME
 from genoviz.io.graph.gfa import GfaProgress
 from genoviz.model import ByteStrings, PangenomeGraph
 
@@ -33,7 +34,6 @@ MIN_VISITS = 1 << 23
 """Smaller components are decoded together with their neighbours."""
 MAX_PARTS = 1000
 """A file of more chromosomes, such as unplaced contigs, is read at once, not cached one by one."""
-TWICE = "has two paths of one name (damaged file), needs a name for each"
 
 Piece = tuple[str, PangenomeGraph, np.ndarray]
 
@@ -121,7 +121,7 @@ class GbzFile:
                 n_names = len(path_names) + graph.n_paths
                 path_names.update(graph.path_names)
                 if len(path_names) != n_names:
-                    raise FileFormatError(self.path, TWICE)
+                    raise FileFormatError(self.path, TWO_OF_A_NAME)
                 sizes = graph.n_nodes, graph.n_steps, graph.total_length
                 before = parts.get(name)
                 if before is None:

@@ -69,7 +69,7 @@ def listed(graph):
         graph.edges.tolist(),
         [(name, graph.path_steps(k).tolist()) for k, name in enumerate(graph.path_names)],
         [] if graph.node_sequences is None else list(graph.node_sequences),
-        [True] * 0 if graph.walks is None else graph.walks.tolist(),
+        [] if graph.walks is None else graph.walks.tolist(),
     )
 
 
@@ -110,7 +110,7 @@ def test_a_chromosome_alone_is_that_of_the_whole_graph(
         assert found.notes == graphs[name].notes
 
 
-def test_without_sequences_and_names_of_paths(tmp_path):
+def test_without_sequences_and_by_a_name_that_it_does_not_have(tmp_path):
     path = tmp_path / "genome.gbz"
     write_genome(path, 5, 4, is_mixed=False)
     graphs, _ = whole(path)

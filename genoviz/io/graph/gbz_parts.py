@@ -30,6 +30,7 @@ _HAS_TRANSLATION, _GRAPH_IS_SIMPLE_SDS = 1, 2
 GENERIC_SAMPLE = "_gbwt_ref"
 NO_PHASE = 0xFFFFFFFF
 NAME_TAG = "pggname"
+TWO_OF_A_NAME = "has two paths of one name (damaged file), needs a name for each"
 _MAX_SIZE = 1 << 48
 _START_BYTES = 1 << 16
 
@@ -334,5 +335,5 @@ def name_paths(
         haplotype = 0 if phase == NO_PHASE else phase
         found.append(f"{sample}#{haplotype}#{contig}:{start}-{start + span}")
     if len(set(found)) != len(found):
-        raise reader.refuse("has two paths of one name (damaged file), needs a name for each")
+        raise reader.refuse(TWO_OF_A_NAME)
     return tuple(found), walks if walks.any() else None
