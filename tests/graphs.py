@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 
+from genoviz.io.graph.gbz_writer import write_gbz
+from genoviz.io.graph.reader import read_graph
 from genoviz.model import ByteStrings, PangenomeGraph
 
 
@@ -44,3 +48,41 @@ def make_spelled_graph(node_sequences, paths) -> PangenomeGraph:
     ]
     texts = [bases if has else "" for bases, has in zip(node_sequences, has_bases, strict=True)]
     return replace(make_graph(lengths, paths), node_sequences=ByteStrings.from_texts(texts))
+
+
+def write_genome(
+    path: Path, seed: int, n_components: int, *, is_mixed: bool, long_nodes: bool = False
+) -> None:
+    """Write components of random walks on chr1 to chr3 as GBZ, and as GFA beside it.
+
+    Their node IDs may be mixed.
+    """
+    numbers = np.random.default_rng(seed)
+    owners = np.sort(numbers.integers(0, n_components, 8 * n_components))
+    if is_mixed:
+        numbers.shuffle(owners)
+    lines = []
+    for node in range(len(owners)):
+        # Nodes of more than 1,024 bp are cut, and are segments of the file.
+        length = numbers.integers(1, 3000 if long_nodes else 9)
+        lines.append(f"S\t{node + 1}\t{''.join(numbers.choice(list('ACGT'), length))}")
+    paths = []
+    for component in np.unique(owners):
+        own = np.flatnonzero(owners == component)
+        for k in range(numbers.integers(1, 5)):
+            walk = numbers.choice(own, numbers.integers(len(own), 3 * len(own)))
+            if k == 0:
+                walk = np.append(own, walk)  # connects all of them
+            steps = [(node + 1, numbers.choice(list("><"))) for node in walk.tolist()]
+            paths.append((f"chr{component % 3 + 1}", f"s{component}.{k}", steps))
+    links = set()
+    for k in numbers.permutation(len(paths)).tolist():
+        contig, sample, steps = paths[k]
+        lines.append(f"W\t{sample}\t0\t{contig}\t0\t*\t{''.join(f'{o}{n}' for n, o in steps)}")
+        links |= set(pairwise(steps))
+    signs = {">": "+", "<": "-"}
+    for (a, first), (b, second) in sorted(links):
+        lines.append(f"L\t{a}\t{signs[first]}\t{b}\t{signs[second]}\t0M")
+    text = path.with_suffix(".gfa")
+    text.write_text("\n".join(lines) + "\n")
+    write_gbz(read_graph(text, cache=False), path)

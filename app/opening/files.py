@@ -12,11 +12,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
+from genoviz.collection.members import GraphMember
 from genoviz.errors import GenovizError, ParameterError
+from genoviz.io.files.file_source import file_at
 from genoviz.samples import Sample, iter_get_sample, list_samples
 from genoviz_app.opening.apart import iter_apart
 from genoviz_app.opening.memory import MEMORY
-from genoviz_app.opening.served_files import is_genomic_file
+from genoviz_app.opening.served_files import FileKind, file_kind, is_genomic_file
 from genoviz_app.parts.words import shorten
 from genoviz_app.server.jobs import owner_of_turn
 from genoviz_app.server.settings import SETTINGS
@@ -199,7 +201,7 @@ def iter_open_source(
     sample = find_sample(source)
     if sample is None:
         path = check_path(source, folders)
-        yield from iter_open(path, source=str(path), title=path.name)
+        yield from iter_open(path, source=str(path), title=GraphMember.at(path).title)
         return
     for progress in iter_get_sample(sample.name):
         if progress.path is None:
@@ -210,7 +212,7 @@ def iter_open_source(
 
 
 def check_path(text: str, folders: tuple[Path, ...] = ()) -> Path:
-    """Return the file that a user named; raises if it cannot be opened.
+    """Return the file, or the chromosome of one, that a user named; raises if it cannot be opened.
 
     Parameters
     ----------
@@ -220,7 +222,10 @@ def check_path(text: str, folders: tuple[Path, ...] = ()) -> Path:
         If given, the file and everything read with it must be one of these or lie below one, after
         resolving links.
     """
-    path = resolve_below(text, folders, "read")
+    address = resolve_below(text, folders, "read")
+    path = file_at(address)
+    if file_kind(path.name) is not FileKind.GRAPH:  # only these have parts that can be opened
+        path = address
     if path.is_dir():
         raise ParameterError(f"{path} is a folder; a file is needed")
     if not path.exists():
@@ -241,8 +246,8 @@ def check_path(text: str, folders: tuple[Path, ...] = ()) -> Path:
         )
     if folders:
         _check_companions(path, folders)
-    record("opened", person=getattr(folders, "person", ""), file=str(path))
-    return path
+    record("opened", person=getattr(folders, "person", ""), file=str(address))
+    return address
 
 
 def resolve_below(text: str, folders: tuple[Path, ...], what_for: str) -> Path:
@@ -287,7 +292,7 @@ def _check_companions(path: Path, folders: tuple[Path, ...]) -> None:
 def file_key(path: Path) -> tuple:
     """Return what identifies the contents of a file: path, time and size."""
     try:
-        stat = path.stat()
+        stat = file_at(path).stat()
     except OSError as error:
         raise GenovizError(f"{path.name} cannot be read: {error.strerror}") from error
     return (str(path), stat.st_mtime_ns, stat.st_size)

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from genoviz.analyses.graph.query.regions import resolve_region
+from genoviz.collection.members import GraphMember
+from genoviz.collection.reading import iter_read_member
 from genoviz.errors import GenovizError, ParameterError
-from genoviz.io.graph.reader import iter_read_graph
 from genoviz.model import PangenomeGraph, PathRegion
 from genoviz_app.opening.companions import (
     AnnotationFile,
@@ -61,7 +62,7 @@ class OpenGraph:
 
 
 def _iter_graph(path: Path) -> Iterator[OpeningProgress]:
-    for progress in iter_read_graph(path):
+    for progress in iter_read_member(GraphMember.at(path)):
         fraction = progress.n_bytes_done / max(progress.n_bytes_total, 1)
         if progress.graph is not None:
             _ = progress.graph.n_links  # sorted now, in the job, rather than where it is shown

@@ -19,14 +19,14 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from genoviz.collection.members import GraphMember
+from genoviz.collection.reading import estimate_member
 from genoviz.errors import FileFormatError
 from genoviz.io.files.content import MAX_BYTES_IN_MEMORY
 from genoviz.io.files.reading_rules import show_bytes
 from genoviz.io.genotypes.bgen import read_bgen_header
 from genoviz.io.genotypes.plink_files import ENDINGS, plink_paths
-from genoviz.io.graph.cache import estimate_cached
 from genoviz.io.graph.gbz_base import SQLITE_MAGIC
-from genoviz.io.graph.gbz_parts import estimate_gbz
 from genoviz.io.intervals.kinds import ROW_FORMATS, find_kind
 from genoviz.io.text.text_file import read_start
 from genoviz_app.server.limits import Share
@@ -278,8 +278,10 @@ def graph_bytes(path: Path) -> int:
     as many as its first part. The cache and a GBZ state their counts. A byte of a GBZ-base database
     holds at most some four steps (HPRC v2.1: 38e9 in 10 GB).
     """
-    if estimated := estimate_cached(path) or estimate_gbz(path):
+    member = GraphMember.at(path)
+    if estimated := estimate_member(member):
         return estimated
+    path = member.path
     if read_start(path, len(SQLITE_MAGIC)) == SQLITE_MAGIC:
         return _BYTES_PER_DATABASE_BYTE * path.stat().st_size
     n_bytes = text_bytes(path)

@@ -8,6 +8,7 @@ from typing import Any
 
 import param
 
+from genoviz.collection.members import GraphMember
 from genoviz_app.opening.files import (
     OPENING,
     OpeningProgress,
@@ -85,7 +86,7 @@ class OpeningFiles(param.Parameterized):
         raise NotImplementedError
 
     def _submit(self, steps: Iterator[Any], title: str) -> None:
-        self.opening = OpeningProgress(f"Opening {Path(title).name}")
+        self.opening = OpeningProgress(f"Opening {GraphMember.at(Path(title)).title}")
         self._job = self._session.submit(
             steps, title=OPENING, pool=self.pool, follow=self._on_job, about=f"open {title}"
         )

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from genoviz.collection.members import GraphMember
 from genoviz.collection.overview import (
     GraphFacts,
     GraphOverview,
@@ -122,7 +123,7 @@ def _look_at(served: ServedGraph) -> Chromosome:
 def _iter_one(chromosome: Chromosome, *, reads: bool) -> Iterator[OpeningProgress | None]:
     """Yield the progress of one overview; claims memory for what it reads."""
     path, layout = chromosome.served.path, chromosome.served.layout
-    known = load_overview(path, layout)
+    known = load_overview(GraphMember.at(path), layout)
     if known is not None:
         yield OpeningProgress("Ready", 1.0, known)
         return
@@ -142,5 +143,5 @@ def _iter_one(chromosome: Chromosome, *, reads: bool) -> Iterator[OpeningProgres
 def _iter_steps(
     path: Path, *, layout: Path | None, facts: GraphFacts | None
 ) -> Iterator[OpeningProgress]:
-    for progress in iter_overview(path, layout, facts):
+    for progress in iter_overview(GraphMember.at(path), layout, facts):
         yield OpeningProgress(progress.stage, progress.share, progress.overview)

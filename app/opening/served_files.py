@@ -72,7 +72,7 @@ class ServedGraph:
     Attributes
     ----------
     path
-        The graph.
+        The graph: a file, or one of its chromosomes (see `GraphMember.at`).
     companions
         Its layout and annotations, in the order given.
     member
@@ -87,6 +87,11 @@ class ServedGraph:
     def name(self) -> str:
         """Its name in its collection, such as a chromosome; "" without one."""
         return "" if self.member is None else self.member.name
+
+    @property
+    def title(self) -> str:
+        """What users read of it."""
+        return GraphMember.at(self.path).title
 
     @property
     def layout(self) -> Path | None:
@@ -104,7 +109,8 @@ class ServedGraph:
         """Return the current record of its layout in the collection, or None."""
         if self.member is None:
             return None
-        return read_record(GraphMember(self.name, self.path), self.member.place)
+        member = replace(GraphMember.at(self.path), name=self.name)
+        return read_record(member, self.member.place)
 
     def stress_of(self, layout: Path) -> PathStress | None:
         """Return the path stress of a layout if it is that of the record, or None.
@@ -283,7 +289,7 @@ def group_files(
 ) -> tuple[ServedGraph, ...]:
     """Return the graphs among files, each with the layouts and annotations that follow it.
 
-    ``members`` belong to a collection; annotations after one apply to all of them.
+    ``members``, by resolved path, belong to a collection; annotations after one apply to all.
 
     Raises
     ------

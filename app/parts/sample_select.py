@@ -115,7 +115,7 @@ class SampleSelect:
         groups: dict[str, dict[str, str]] = {}
         if self._with_served and self._session.files:
             groups["Files of this server"] = {
-                served.path.name: str(served.path) for served in self._session.files
+                served.title: str(served.path) for served in self._session.files
             }
         for sample in list_samples():
             if sample.kind == self._kind:

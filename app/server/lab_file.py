@@ -81,8 +81,8 @@ KEYS: Mapping[str, Mapping[str, tuple[Callable[[Any], bool], str]]] = {
 subsection for each group, such as [groups.plants]."""
 
 
-def read_lab(path: Path) -> Lab:
-    """Read the server configuration from a file.
+def read_lab(path: Path, say: Callable[[str], None] = lambda _: None) -> Lab:
+    """Read the server configuration from a file; for ``say`` see `expand_collections`.
 
     Raises
     ------
@@ -91,7 +91,7 @@ def read_lab(path: Path) -> Lab:
     GenovizError
         If the file, or a file or folder that it names, cannot be read.
     """
-    return _Reader(path, _parse(path)).lab()
+    return _Reader(path, _parse(path)).lab(say)
 
 
 def passwords_of(path: Path) -> Path:
@@ -125,7 +125,7 @@ class _Reader:
         self._path, self._found = path, found
         self._folder = path.resolve().parent
 
-    def lab(self) -> Lab:
+    def lab(self, say: Callable[[str], None]) -> Lab:
         """Return the whole configuration."""
         self._refuse_unknown(self._found, KEYS, "")
         server, files = self._section("server"), self._section("files")
@@ -134,7 +134,8 @@ class _Reader:
         if passwords is not None:
             read_passwords(passwords)
         offer = expand_collections(
-            self._file(name, "files", "offer", or_folder=True) for name in files.get("offer", ())
+            (self._file(name, "files", "offer", or_folder=True) for name in files.get("offer", ())),
+            say,
         )
         lab = Lab(
             address=server.get("address", ADDRESS),

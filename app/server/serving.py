@@ -20,6 +20,7 @@ from tornado.web import RedirectHandler, RequestHandler
 
 from genoviz.errors import GenovizError, ParameterError
 from genoviz.io.files.compiled_errors import take_back_interrupts
+from genoviz.io.files.file_source import file_at
 from genoviz.numba_start import load_compiler
 from genoviz_app.opening.apart import READERS
 from genoviz_app.server.doors import LOOPBACK, Doors, SafeHeaders, own_names
@@ -141,8 +142,8 @@ def serve(
 
     if not is_prefix(prefix or ""):
         raise ParameterError(f"prefix is {prefix!r}, needs a path as /genoviz")
-    given = read_lab(lab) if lab is not None else Lab()
-    expanded = expand_collections(map(Path, files))
+    given = read_lab(lab, print_now) if lab is not None else Lab()
+    expanded = expand_collections(map(Path, files), print_now)
     paths = (*given.offer, *(check_path(str(file)) for file in expanded.paths))
     given = replace(
         given,
@@ -158,7 +159,9 @@ def serve(
         tab=given.tab if limits is None else limits.over(given.tab),
     )
     if given.is_limited and not (given.folders or given.groups):
-        given = replace(given, folders=tuple({Path.cwd(), *(path.parent for path in paths)}))
+        given = replace(
+            given, folders=tuple({Path.cwd(), *(file_at(path).parent for path in paths)})
+        )
     offer_files(given)
     SETTINGS.unfolds = unfolds
     READERS.start()
@@ -173,7 +176,7 @@ def serve(
     keep_what_is_loaded()
     names = own_names(given.address)
     host = "localhost" if given.address in LOOPBACK else names[len(LOOPBACK)]
-    print(f"genoviz is at http://{host}:{server.port}{given.prefix}", flush=True)  # noqa: T201
+    print_now(f"genoviz is at http://{host}:{server.port}{given.prefix}")
     server.start()
     with suppress(NotImplementedError):  # platforms without these signals
         server.io_loop.asyncio_loop.add_signal_handler(
@@ -184,6 +187,11 @@ def serve(
     forget = partial(forget_idle, 60 * given.kept_minutes)
     PeriodicCallback(forget, 1000 * FORGET_SECONDS).start()
     server.io_loop.start()
+
+
+def print_now(words: str) -> None:
+    """Print to standard output, even if that is a file or a pipe."""
+    print(words, flush=True)  # noqa: T201
 
 
 def allow_open_files() -> None:

@@ -41,7 +41,9 @@ class BackendName(StrEnum):
 GraphArgument = Annotated[
     Path,
     typer.Argument(
-        metavar="GRAPH", help="Graph: a GFA file, plain or gzipped; - is standard input."
+        metavar="GRAPH",
+        help="Graph: GFA, plain or gzipped, or GBZ; FILE/chr6 is one chromosome; - is standard "
+        "input.",
     ),
 ]
 BackendOption = Annotated[

@@ -42,8 +42,8 @@ def serve(
         typer.Argument(
             metavar="FILE",
             help="Graphs, each optionally followed by its layout and annotations; the first "
-            "graph is opened. A folder of graphs, or a TOML list, offers all its graphs, "
-            "with layouts from the folder after it (genoviz layout --all). Without a graph, "
+            "graph is opened. A folder of graphs, a TOML list or a large GBZ file offers all its "
+            "graphs, with layouts from the folder after it (genoviz layout --all). Without graphs, "
             "files of intervals, reads and signals are opened as tracks. Sequences (FASTA, "
             "2bit), k-mer indexes (.gvfm), and genotypes (PLINK .bed with .bim and .fam, "
             ".pgen, .bgen, VCF, BCF), each optionally followed by its table of phenotypes, are "

@@ -20,13 +20,14 @@ from genoviz.generators import report
 from genoviz.io.files.file_source import find_source
 from genoviz.io.graph.cache import (
     CachedPart,
+    estimate_cached,
     load_graph,
     load_parts,
     store_graph,
     store_parts,
 )
 from genoviz.io.graph.gbz_open import OpenGbz, iter_open
-from genoviz.io.graph.gbz_parts import TWO_OF_A_NAME
+from genoviz.io.graph.gbz_parts import TWO_OF_A_NAME, estimate_gbz
 from genoviz.io.graph.gfa import GfaProgress
 from genoviz.model import ByteStrings, PangenomeGraph
 
@@ -36,6 +37,19 @@ MAX_PARTS = 1000
 """A file of more chromosomes, such as unplaced contigs, is read at once, not cached one by one."""
 
 Piece = tuple[str, PangenomeGraph, np.ndarray]
+
+
+def estimate_chromosome(path: Path, name: str) -> int:
+    """Return the approximate memory of opening a chromosome of a GBZ file, or 0 if unknown.
+
+    If it is no longer cached, nodes and links of the whole file are read for it.
+    """
+    if estimated := estimate_cached(path, name):
+        return estimated
+    source = find_source(path)
+    parts = source and load_parts(source)
+    n_steps = next((part.n_steps for part in parts or () if part.name == name), None)
+    return estimate_gbz(path, n_steps)
 
 
 class GbzFile:

@@ -201,8 +201,8 @@ class _Work:
         found = replace(found, path=file)
         write_lay(layout, file)
         write_record(member, source, self.plan, found)
-        if self.cache and member.part is None and found.facts is not None:
-            keep_overview(member.path, file, found.facts, layout)
+        if self.cache and found.facts is not None:
+            keep_overview(member, file, found.facts, layout)
         return found
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import glob
 import re
 import tomllib
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote, unquote
 
 from genoviz.analyses.graph.query.chromosomes import (
     find_chromosomes,
@@ -18,7 +19,7 @@ from genoviz.collection.gbz_file import GbzFile
 from genoviz.errors import FileFormatError, ParameterError
 from genoviz.generators import in_one_go, report
 from genoviz.io.files.content import unreadable
-from genoviz.io.files.file_source import find_source
+from genoviz.io.files.file_source import file_at, find_source
 from genoviz.io.graph.cache import peek_sizes
 from genoviz.io.graph.gbz_parts import count_gbz
 from genoviz.io.graph.reader import iter_read_graph
@@ -57,6 +58,40 @@ class GraphMember:
     n_steps: int | None = None
     length: int | None = None
     n_bytes: int = 0
+
+    @classmethod
+    def at(cls, address: Path) -> GraphMember:
+        """Return the graph at an address: a file, or a file followed by one of its parts.
+
+        Examples
+        --------
+        >>> GraphMember.at(Path("missing/chr6.gfa.gz"))
+        GraphMember(name='chr6', path=PosixPath('missing/chr6.gfa.gz'), part=None, ...)
+        """
+        file = file_at(address)
+        if file == address:
+            return cls(_stem(address), address)
+        part = unquote(address.name)
+        return cls(part, file, part)
+
+    @property
+    def address(self) -> Path:
+        """What names the graph among all files; see `at`.
+
+        Examples
+        --------
+        >>> str(GraphMember("6", Path("all.gbz"), "chr6").address)
+        'all.gbz/chr6'
+        """
+        if self.part is None:
+            return self.path
+        # Without dots, as an ending is that of a file format; and / would begin another name.
+        return self.path / quote(self.part, safe="").replace(".", "%2E")
+
+    @property
+    def title(self) -> str:
+        """What users read: the name of the file, and of the part if it is one."""
+        return self.path.name if self.part is None else f"{self.part} of {self.path.name}"
 
     @property
     def weight(self) -> float:
@@ -252,16 +287,34 @@ def _listed(path: Path, name: str, entry: Any) -> GraphMember:
     return GraphMember(name, file, entry.get("part"))
 
 
-def _read_parts(path: Path, cache: bool) -> Generator[CollectionProgress, None, list[GraphMember]]:
+def iter_list_chromosomes(
+    path: Path, *, cache: bool = True
+) -> Generator[CollectionProgress, None, tuple[GraphMember, ...]]:
+    """Return the chromosomes of a GBZ file in natural order; none if it is read at once.
+
+    The first time, all are decoded.
+
+    Raises
+    ------
+    FileFormatError
+        If the file cannot be read.
+    """
     # With sequences in the cache, as those who read its parts want them.
+    parts = yield from report(
+        GbzFile(path, sequences=cache, cache=cache).iter_list(),
+        lambda step: CollectionProgress(step.stage, step.n_bytes_done, step.n_bytes_total),
+    )
+    members = [GraphMember(part.name, path, part.name, *part[1:4]) for part in parts]
+    return tuple(sorted(members, key=lambda member: natural_order(member.name)))
+
+
+def _read_parts(
+    path: Path, cache: bool
+) -> Generator[CollectionProgress, None, Iterable[GraphMember]]:
     if count_gbz(path) is not None:
-        parts = yield from report(
-            GbzFile(path, sequences=cache, cache=cache).iter_list(),
-            lambda step: CollectionProgress(step.stage, step.n_bytes_done, step.n_bytes_total),
-        )
-        if parts:
-            members = [GraphMember(part.name, path, part.name, *part[1:4]) for part in parts]
-            return sorted(members, key=lambda member: natural_order(member.name))
+        members = yield from iter_list_chromosomes(path, cache=cache)
+        if members:
+            return members
     graph = None
     for progress in iter_read_graph(path, sequences=cache, cache=cache):
         graph = progress.graph

@@ -16,15 +16,15 @@ import numpy as np
 
 from genoviz.analyses.graph.picture.drawing import LayoutDrawing
 from genoviz.analyses.graph.picture.viewport import Viewport
-from genoviz.collection.members import natural_order
+from genoviz.collection.members import GraphMember, natural_order
+from genoviz.collection.reading import iter_read_member
 from genoviz.generators import finish
 from genoviz.io.files.array_cache import Entry, load_entry, store_entry
 from genoviz.io.files.file_source import Source, entry_folder
 from genoviz.io.graph.lay import read_lay
-from genoviz.io.graph.reader import iter_read_graph
 from genoviz.model import GraphLayout, PangenomeGraph, PathName
 
-FORMAT, VERSION, GROUP = "genoviz overview of a graph", 2, "overviews"
+FORMAT, VERSION, GROUP = "genoviz overview of a graph", 3, "overviews"
 WIDTH, HEIGHT = 320, 56
 """Of the small picture, in pixels: twice those on the screen, for those that have more."""
 
@@ -176,13 +176,13 @@ def draw_small(layout: GraphLayout) -> np.ndarray:
 
 
 def iter_overview(
-    path: Path, layout: Path | None = None, facts: GraphFacts | None = None
+    member: GraphMember, layout: Path | None = None, facts: GraphFacts | None = None
 ) -> Iterator[OverviewProgress]:
     """Yield how far the overview of a graph is; the last progress has it.
 
     Parameters
     ----------
-    path
+    member
         The graph. It is read if neither ``facts`` are given nor the cache has them.
     layout
         Its layout (``.lay``), or None for no picture.
@@ -195,52 +195,54 @@ def iter_overview(
         If one of the files cannot be read.
     """
     yield OverviewProgress("Looking into the cache", 0.0)
-    known = load_overview(path, layout)
+    known = load_overview(member, layout)
     if known is not None:
         yield OverviewProgress("Done", 1.0, known)
         return
-    kept, picture = _wanted(path, layout), None
+    kept, picture = _wanted(member, layout), None
     if layout is not None:
         yield OverviewProgress("Drawing its layout", 0.0)
         picture = draw_small(read_lay(layout))
     if facts is None or not facts.is_whole:
         graph = None
-        for progress in iter_read_graph(path):  # with sequences, so that it opens from the cache
+        for progress in iter_read_member(member):  # with sequences, so that it opens from the cache
             graph = progress.graph
             share = progress.n_bytes_done / max(progress.n_bytes_total, 1)
             yield OverviewProgress(progress.stage, share)
         facts = measure_graph(graph)
-    if _wanted(path, layout) == kept:  # nobody has changed the files meanwhile
-        _store(path, kept, facts, picture)
+    if _wanted(member, layout) == kept:  # nobody has changed the files meanwhile
+        _store(member, kept, facts, picture)
     yield OverviewProgress("Done", 1.0, GraphOverview(facts, picture))
 
 
-def keep_overview(path: Path, layout: Path, facts: GraphFacts, placed: GraphLayout) -> None:
+def keep_overview(
+    member: GraphMember, layout: Path, facts: GraphFacts, placed: GraphLayout
+) -> None:
     """Store the overview of a graph whose layout was just written, if the cache has room."""
-    _store(path, _wanted(path, layout), facts, draw_small(placed))
+    _store(member, _wanted(member, layout), facts, draw_small(placed))
 
 
 def _store(
-    path: Path, wanted: dict[str, Any], facts: GraphFacts, picture: np.ndarray | None
+    member: GraphMember, wanted: dict[str, Any], facts: GraphFacts, picture: np.ndarray | None
 ) -> None:
     arrays = {} if picture is None else {"picture": picture}
-    folder = entry_folder(GROUP, path.resolve())
+    folder = entry_folder(GROUP, member.address.resolve())
     finish(store_entry(folder, Entry(wanted | {"facts": asdict(facts)}, arrays)))
 
 
-def load_overview(path: Path, layout: Path | None = None) -> GraphOverview | None:
+def load_overview(member: GraphMember, layout: Path | None = None) -> GraphOverview | None:
     """Return what the cache has of a graph and its layout, if these are as they were, or None."""
-    folder = entry_folder(GROUP, path.resolve())
-    entry = finish(load_entry(folder, _wanted(path, layout)))
+    folder = entry_folder(GROUP, member.address.resolve())
+    entry = finish(load_entry(folder, _wanted(member, layout)))
     if entry is None:
         return None
     return GraphOverview(GraphFacts(**entry.facts["facts"]), entry.arrays.get("picture"))
 
 
-def _wanted(path: Path, layout: Path | None) -> dict[str, Any]:
+def _wanted(member: GraphMember, layout: Path | None) -> dict[str, Any]:
     """Return what an entry of the cache has to say of itself to count."""
-    sources = [asdict(Source.of(each)) for each in (path, layout) if each is not None]
-    return {"format": FORMAT, "version": VERSION, "sources": sources}
+    sources = [asdict(Source.of(each)) for each in (member.path, layout) if each is not None]
+    return {"format": FORMAT, "version": VERSION, "sources": sources, "part": member.part}
 
 
 def karyotype_order(name: str) -> tuple:

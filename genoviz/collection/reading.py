@@ -12,11 +12,12 @@ from genoviz.analyses.graph.query.chromosomes import (
     find_chromosomes,
     take_chromosome,
 )
-from genoviz.collection.gbz_file import GbzFile
+from genoviz.collection.gbz_file import GbzFile, estimate_chromosome
 from genoviz.collection.members import GraphMember
 from genoviz.errors import FileFormatError, ParameterError
 from genoviz.generators import in_one_go
-from genoviz.io.graph.gbz_parts import count_gbz
+from genoviz.io.graph.cache import estimate_cached
+from genoviz.io.graph.gbz_parts import count_gbz, estimate_gbz
 from genoviz.io.graph.gfa import GfaProgress
 from genoviz.io.graph.reader import iter_read_graph
 from genoviz.model import PangenomeGraph
@@ -83,6 +84,17 @@ class MemberReader:
             graph = progress.graph
             yield replace(progress, graph=None)
         return path, graph, find_chromosomes(graph)
+
+
+def estimate_member(member: GraphMember) -> int:
+    """Return the approximate memory of opening a member, bytes; 0 if only the file's text says it.
+
+    Of a file other than a GBZ, all is opened for a part of it.
+    """
+    path = member.path
+    if member.part is not None and (estimated := estimate_chromosome(path, member.part)):
+        return estimated
+    return estimate_cached(path) or estimate_gbz(path)
 
 
 def iter_read_member(

@@ -415,6 +415,33 @@ def test_each_chromosome_is_written_to_a_file_of_its_own(given, ending, run, mon
     assert [part.path_names for part in parts] == [(name,) for name in whole.path_names]
 
 
+@pytest.mark.parametrize("given", ["all.gfa", "all.gbz"])
+def test_a_chromosome_of_a_file_is_read_like_its_own_file(given, run):
+    Path("all.gfa").write_text(CHR6 + CHR19)
+    write_gbz(read_gfa("all.gfa", cache=False), "all.gbz")
+    assert run("split", given, "-o", "new", "--format", "gfa")[0] == 0
+    for command in (
+        ("extract", "GRAPH", "--region", "GRCh38#0#chr19:1-3", "-o", "part.gfa"),
+        ("position", "GRAPH", "--path", "GRCh38#0#chr19:2"),
+        ("layout", "GRAPH", "-o", "part.lay", "--threads", "1", "--json"),
+        ("bwt", "build", "GRAPH", "-o", "part.gvfm"),
+    ):
+        said, files = [], []
+        for graph in (f"{given}/chr19", "new/chr19.gfa"):
+            code, out, err = run(*(graph if word == "GRAPH" else word for word in command))
+            assert code == 0, err
+            said.append(out)
+            files.append([path.read_bytes() for path in sorted(Path().glob("part.*"))])
+        assert files[0] == files[1]
+        if command[0] == "position":
+            assert said[0] == said[1] != ""
+    code, _, err = run("position", f"{given}/chr7", "--path", "GRCh38#0#chr19:2")
+    assert (code, err) == (
+        1,
+        f"genoviz: {given}: no chromosome or component is named 'chr7'; there are chr6, chr19\n",
+    )
+
+
 def test_a_folder_is_not_split(run, tmp_path):
     code, _, err = run("split", tmp_path, "-o", "new")
     assert (code, err) == (1, f"genoviz: {tmp_path.name}: is a folder, needs a graph file\n")

@@ -88,6 +88,8 @@ def folder(tmp_path, monkeypatch):
         "extract g.gfa --nodes a -o s.gfa",
         "extract g.gfa --nodes a -o h.gfa",
         "extract s.gfa --nodes a -o h.gfa",
+        "extract g.gfa/x --nodes a -o g.gfa",
+        "extract s.gfa/x --nodes a -o h.gfa",
         "extract g.gfa --nodes names.txt -o names.txt",
         "layout g.gfa --start g.tsv -o g.tsv",
         "layout g.gfa --tsv l.tsv",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -17,8 +16,8 @@ from genoviz.errors import FileFormatError
 from genoviz.generators import finish, last_of
 from genoviz.io.files import file_source
 from genoviz.io.graph.gbz_open import OpenGbz
-from genoviz.io.graph.gbz_writer import write_gbz
 from genoviz.io.graph.reader import read_graph
+from tests.graphs import write_genome
 
 
 @pytest.fixture(autouse=True)
@@ -26,39 +25,6 @@ def every_component_alone(tmp_path, monkeypatch):
     monkeypatch.setenv("GENOVIZ_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setattr(gbz_file, "MIN_VISITS", 1)
     monkeypatch.setattr(file_source, "MIN_BYTES", 1)
-
-
-def write_genome(path, seed, n_components, *, is_mixed, long_nodes=False):
-    """Write components of random walks, named by few contigs; their node IDs may be mixed."""
-    numbers = np.random.default_rng(seed)
-    owners = np.sort(numbers.integers(0, n_components, 8 * n_components))
-    if is_mixed:
-        numbers.shuffle(owners)
-    lines = []
-    for node in range(len(owners)):
-        # Nodes of more than 1,024 bp are cut, and are segments of the file.
-        length = numbers.integers(1, 3000 if long_nodes else 9)
-        lines.append(f"S\t{node + 1}\t{''.join(numbers.choice(list('ACGT'), length))}")
-    paths = []
-    for component in np.unique(owners):
-        own = np.flatnonzero(owners == component)
-        for k in range(numbers.integers(1, 5)):
-            walk = numbers.choice(own, numbers.integers(len(own), 3 * len(own)))
-            if k == 0:
-                walk = np.append(own, walk)  # connects all of them
-            steps = [(node + 1, numbers.choice(list("><"))) for node in walk.tolist()]
-            paths.append((f"chr{component % 3 + 1}", f"s{component}.{k}", steps))
-    links = set()
-    for k in numbers.permutation(len(paths)).tolist():
-        contig, sample, steps = paths[k]
-        lines.append(f"W\t{sample}\t0\t{contig}\t0\t*\t{''.join(f'{o}{n}' for n, o in steps)}")
-        links |= set(pairwise(steps))
-    signs = {">": "+", "<": "-"}
-    for (a, first), (b, second) in sorted(links):
-        lines.append(f"L\t{a}\t{signs[first]}\t{b}\t{signs[second]}\t0M")
-    text = path.with_suffix(".gfa")
-    text.write_text("\n".join(lines) + "\n")
-    write_gbz(read_graph(text, cache=False), path)
 
 
 def listed(graph):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from genoviz.collection.members import read_collection
+from genoviz.collection.members import GraphMember, read_collection
 from genoviz.collection.reading import MemberReader, read_member
 from genoviz.errors import FileFormatError, ParameterError
 from genoviz.generators import last_of
@@ -46,6 +46,24 @@ def test_a_pattern_has_what_fits():
     assert read_collection("graphs/chr?.gfa").names == ("chr2", "chrX")
     with pytest.raises(FileFormatError, match=r"chrQ\*\.gfa: has no graph, needs files that end"):
         read_collection("graphs/chrQ*.gfa")
+
+
+@pytest.mark.parametrize(
+    "part",
+    ["chr6", "NC_000006.12", "a/b", "..", ".", "%2F", "a%2Fb", "x y\n", "é|#?&", "chr6.bed"],
+)
+def test_an_address_is_of_one_graph(part):
+    member = GraphMember(part, Path("all.gfa"), part)
+    assert GraphMember.at(member.address) == member
+    assert GraphMember.at(member.address.resolve()).part == part, "as a link has it"
+    assert member.address.parent == member.path
+    assert "." not in member.address.name, "no ending of a file"
+    assert GraphMember.at(Path("graphs/chr1.GFA.gz")).address == Path("graphs/chr1.GFA.gz")
+    assert GraphMember.at(Path("graphs/chr1.GFA.gz")) == GraphMember(
+        "chr1", Path("graphs/chr1.GFA.gz")
+    )
+    assert member.title == f"{part} of all.gfa"
+    assert GraphMember.at(Path("graphs/chr2.gfa")).title == "chr2.gfa"
 
 
 def test_a_list_names_files_and_parts():

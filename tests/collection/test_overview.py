@@ -13,7 +13,7 @@ from genoviz.analyses.graph.query.statistics import graph_statistics
 from genoviz.analyses.simulation.graphs import simulate_pangenome
 from genoviz.collection import overview as overviews
 from genoviz.collection.layouts import layout_collection
-from genoviz.collection.members import read_collection
+from genoviz.collection.members import GraphMember, read_collection
 from genoviz.collection.overview import (
     HEIGHT,
     WIDTH,
@@ -50,8 +50,8 @@ def place(tmp_path, monkeypatch):
     return tmp_path
 
 
-def last(*arguments):
-    *_, end = iter_overview(*arguments)
+def last(path, *arguments):
+    *_, end = iter_overview(GraphMember.at(path), *arguments)
     assert end.share == 1
     return end.overview
 
@@ -123,7 +123,7 @@ def test_a_graph_is_read_once_for_its_overview(place, monkeypatch):
     np.testing.assert_array_equal(first.picture, draw_small(layout))
     assert first.facts == measure_graph(graph)
     with monkeypatch.context() as patch:
-        patch.setattr(overviews, "iter_read_graph", None)
+        patch.setattr(overviews, "iter_read_member", None)
         patch.setattr(overviews, "read_lay", None)
         again = last(path, lay)
     assert again.facts == first.facts
@@ -142,7 +142,7 @@ def test_facts_of_a_record_save_the_reading(place, monkeypatch):
     file = find_layout_files(collection, "layouts")["chr7"]
     record = read_record(collection["chr7"], file)
     assert record.facts == made.facts == measure_graph(graph)
-    monkeypatch.setattr(overviews, "iter_read_graph", None)
+    monkeypatch.setattr(overviews, "iter_read_member", None)
     assert last(collection["chr7"].path, file, record.facts).facts == record.facts
     # One of a version without the names of paths leaves them to be read.
     assert not replace(record.facts, names="").is_whole
@@ -168,12 +168,12 @@ def test_a_page_opens_from_the_cache_what_was_laid_out(place, monkeypatch):
         patch.setattr(gfa, "parse_gfa", None)
         opened = read_gfa("genome/chr7.gfa")
     assert list(opened.node_sequences) == list(graph.node_sequences)
-    known = load_overview(collection["chr7"].path, made.path)
+    known = load_overview(collection["chr7"], made.path)
     assert known.facts == made.facts
     np.testing.assert_array_equal(known.picture, draw_small(read_lay(made.path)))
     # Without the cache nothing is kept.
     (made,) = layout_collection(collection, "others", plan, backend="cpu", cache=False)
-    assert load_overview(collection["chr7"].path, made.path) is None
+    assert load_overview(collection["chr7"], made.path) is None
 
 
 def test_what_cannot_be_read_is_said(place):

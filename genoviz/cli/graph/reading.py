@@ -11,6 +11,7 @@ import typer
 
 from genoviz.cli.common_options import BackendName
 from genoviz.cli.results import ProgressBar, is_copy, print_notes
+from genoviz.io.files.file_source import file_at
 
 if TYPE_CHECKING:
     import numpy as np
@@ -45,14 +46,35 @@ def listed_names(text: str) -> list[str]:
 def read_graph(
     path: Path, bar: ProgressBar, *, cache: bool, sequences: bool = False
 ) -> PangenomeGraph:
-    """Return the graph of a file, by default without sequences; notes go to standard error."""
-    from genoviz.io.graph.reader import iter_read_graph
+    """Return the graph of a file, by default without sequences; notes go to standard error.
+
+    ``genome.gbz/chr6`` is chromosome chr6 of that file.
+    """
+    from genoviz.collection.members import GraphMember
+    from genoviz.collection.reading import iter_read_member
 
     cache = cache and not is_copy(path)
-    for progress in iter_read_graph(path, sequences=sequences, cache=cache):
+    for progress in iter_read_member(GraphMember.at(path), sequences=sequences, cache=cache):
         bar.update(progress.stage, progress.n_bytes_done, progress.n_bytes_total, "B")
     print_notes(*progress.graph.notes)
     return progress.graph
+
+
+def is_graph(path: Path) -> bool:
+    """Return whether a file, or the file of a chromosome, is a graph, by name or first bytes."""
+    path = file_at(path)
+    if path.name.lower().removesuffix(".gz").endswith((".gfa", ".gbz", ".gbz.db")):
+        return True
+    if not path.is_file() or path.stat().st_size == 0:
+        return False
+    from genoviz.io.sequences.gvfm_file import MAGIC
+
+    with path.open("rb") as file:
+        if file.read(len(MAGIC)) == MAGIC:
+            return False
+    from genoviz.io.text.text_file import read_start
+
+    return read_start(path, 2)[:2] in (b"H\t", b"S\t", b"L\t", b"P\t", b"W\t", b"GB")
 
 
 def is_large_base(path: Path) -> bool:

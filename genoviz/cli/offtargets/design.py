@@ -18,13 +18,13 @@ from genoviz.cli.common_options import (
     option,
     with_examples,
 )
-from genoviz.cli.graph.reading import is_file
+from genoviz.cli.graph.reading import is_file, is_graph
 from genoviz.cli.intervals.options import write_output
 from genoviz.cli.offtargets.paths import open_paths
 from genoviz.cli.offtargets.query import EnzymeName, open_genome, protect_genome
 from genoviz.cli.output_kinds import TableOption
 from genoviz.cli.results import ProgressBar, as_file, print_notes, print_results, show_progress
-from genoviz.cli.sequences.kmer_index import is_graph, read_sequences
+from genoviz.cli.sequences.kmer_index import read_sequences
 from genoviz.errors import ParameterError, n_words
 from genoviz.model.offtargets.protospacer import ENZYMES
 

@@ -18,6 +18,7 @@ from genoviz.cli.common_options import (
     with_examples,
 )
 from genoviz.cli.graph.construct import SamplesOption
+from genoviz.cli.graph.reading import is_graph
 from genoviz.cli.intervals.options import write_output
 from genoviz.cli.offtargets import results
 from genoviz.cli.offtargets.paths import (
@@ -40,7 +41,6 @@ from genoviz.cli.offtargets.query import (
     run_searches,
 )
 from genoviz.cli.results import as_file, print_results, show_progress
-from genoviz.cli.sequences.kmer_index import is_graph
 from genoviz.model.offtargets.protospacer import ENZYMES
 
 # More than any guide has letters.

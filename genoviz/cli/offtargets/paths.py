@@ -11,11 +11,10 @@ import typer
 
 from genoviz.cli.common_options import option
 from genoviz.cli.graph.construct import read_haplotypes
-from genoviz.cli.graph.reading import read_graph
+from genoviz.cli.graph.reading import is_graph, read_graph
 from genoviz.cli.offtargets.query import Answer, Query, Search
 from genoviz.cli.output_kinds import BED
 from genoviz.cli.results import ProgressBar, print_notes
-from genoviz.cli.sequences.kmer_index import is_graph
 from genoviz.errors import FileFormatError
 
 if TYPE_CHECKING:

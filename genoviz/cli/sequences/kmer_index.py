@@ -16,7 +16,7 @@ from genoviz.cli.common_options import (
     option,
     parse_devices,
 )
-from genoviz.cli.graph.reading import read_graph
+from genoviz.cli.graph.reading import is_graph, read_graph
 from genoviz.cli.intervals.options import as_file
 from genoviz.cli.results import ProgressBar, print_notes
 
@@ -107,22 +107,6 @@ CountMemoryOption = Annotated[
 CanonicalOption = Annotated[
     bool, option("Count a k-mer and its reverse complement as one.", "--canonical")
 ]
-
-
-def is_graph(path: Path) -> bool:
-    """Return whether a file is a graph, by its name or its first bytes."""
-    if path.name.lower().removesuffix(".gz").endswith((".gfa", ".gbz", ".gbz.db")):
-        return True
-    if not path.is_file() or path.stat().st_size == 0:
-        return False
-    from genoviz.io.sequences.gvfm_file import MAGIC
-
-    with path.open("rb") as file:
-        if file.read(len(MAGIC)) == MAGIC:
-            return False
-    from genoviz.io.text.text_file import read_start
-
-    return read_start(path, 2)[:2] in (b"H\t", b"S\t", b"L\t", b"P\t", b"W\t", b"GB")
 
 
 def is_index(path: Path) -> bool:

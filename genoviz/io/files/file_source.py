@@ -42,6 +42,12 @@ class Source:
         return cls(str(path), status.st_size, status.st_mtime_ns, digest.hexdigest())
 
 
+def file_at(address: Path) -> Path:
+    """Return the file at an address: itself, or for ``genome.gbz/chr6`` the file genome.gbz."""
+    # Unlike Path.is_file, this raises nothing, whatever the name.
+    return address.parent if os.path.isfile(address.parent) else address  # noqa: PTH113
+
+
 def entry_folder(group: str, path: str | Path) -> Path:
     """Return the cache folder of a file or folder within a group of entries."""
     path = str(path)

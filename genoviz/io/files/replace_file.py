@@ -69,10 +69,12 @@ def refuse_input(path: str | PathLike[str]) -> None:
 
 def _file_key(path: str | PathLike[str]) -> tuple[int, int] | None:
     """Return the device and inode of a regular file, which all its links share, or None."""
+    path = Path(path)
     try:
-        path = Path(path)
         status = path.stat()
         return (status.st_dev, status.st_ino) if path.is_file() else None
+    except NotADirectoryError:  # genome.gbz/chr6 is a chromosome of a file
+        return _file_key(path.parent)
     except (OSError, ValueError):
         return None
 

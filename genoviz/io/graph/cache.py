@@ -90,26 +90,29 @@ def store_parts(source: Source, parts: list[CachedPart]) -> Generator[Progress, 
     return (yield from store_entry(_folder(source, LIST), entry))
 
 
-def estimate_cached(path: Path) -> int:
+def estimate_cached(path: Path, part: str = "") -> int:
     """Return the approximate memory of a graph that is cached with its sequences, or 0.
 
-    Its arrays are mapped, but its layout and the indexes of its nodes and steps are in memory.
+    With ``part``, of one of the chromosomes of a file. Arrays are mapped, but the layout and the
+    indexes of nodes and steps are in memory.
     """
     source = find_source(path)
-    sizes = peek_sizes(source, sequences=True) if source else None
+    sizes = peek_sizes(source, sequences=True, part=part) if source else None
     if sizes is None:
         return 0
     n_nodes, n_steps, _ = sizes
     return 100 * n_nodes + (5 if n_steps < 1 << 32 else 9) * n_steps
 
 
-def peek_sizes(source: Source, *, sequences: bool = False) -> tuple[int, int, int] | None:
+def peek_sizes(
+    source: Source, *, sequences: bool = False, part: str = ""
+) -> tuple[int, int, int] | None:
     """Return nodes, steps and bp of a file's cached graph, or None, without reading arrays.
 
     With ``sequences``, a graph that was cached without them does not count.
     """
-    wanted = _facts(source) | ({"has_sequences": True} if sequences else {})
-    facts = load_facts(entry_folder(GROUP, source.path), wanted)
+    wanted = _facts(source, part) | ({"has_sequences": True} if sequences else {})
+    facts = load_facts(_folder(source, part), wanted)
     return tuple(facts["sizes"]) if facts and "sizes" in facts else None
 
 

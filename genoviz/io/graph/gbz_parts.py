@@ -105,15 +105,17 @@ class StoredPath(NamedTuple):
         return f"{self.sample}#{haplotype}#{self.contig}:{self.fragment}-{end}"
 
 
-def estimate_gbz(path: Path) -> int:
+def estimate_gbz(path: Path, n_steps: int | None = None) -> int:
     """Return the approximate memory of a GBZ file's graph, from the counts in its header.
 
-    It is 0 if the file is not a GBZ, or its header is damaged.
+    With ``n_steps``, only paths of that many steps are read. It is 0 if the file is not a GBZ, or
+    its header is damaged.
     """
     counts = count_gbz(path)
     if counts is None:
         return 0
-    n_slots, n_steps = counts
+    n_slots = counts[0]
+    n_steps = counts[1] if n_steps is None else n_steps
     return 5 * n_steps + 120 * n_slots + 4 * path.stat().st_size
 
 

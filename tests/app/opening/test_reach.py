@@ -28,7 +28,7 @@ def lab(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name in ("open", "open/sub", "secret", "open-not"):
         (tmp_path / name).mkdir()
-    for name in ("open/a.gfa", "open/sub/b.gfa", "secret/s.gfa", "open-not/n.gfa"):
+    for name in ("open/a.gfa", "open/a.bed", "open/sub/b.gfa", "secret/s.gfa", "open-not/n.gfa"):
         (tmp_path / name).write_text(GFA)
     (tmp_path / "secret" / "passwd").write_text(f"{SECRET}:root:/:/bin/sh\n")
     (tmp_path / "open" / "passwd").write_text(f"{SECRET}:root:/:/bin/sh\n")
@@ -84,7 +84,9 @@ NOT_A_FILE = [
     ("open/pipe.gfa", "is a pipe or a device; a file is needed"),
     ("open/nothing.gfa", "does not exist"),
     ("open/a.gfa/..", "does not exist|is a folder"),
-    ("open/a.gfa/x", "does not exist|cannot be a path"),
+    ("open/a.bed/x", "does not exist|cannot be a path"),
+    ("open/nothing.gfa/x", "does not exist"),
+    ("open/passwd.gfa/x", "passwd does not end as the name of a genomic file|does not exist"),
     ("open/<script>.gfa", "does not exist"),
     ("open/passwd", "does not end as the name of a genomic file"),
     ("open/passwd.gfa", "passwd does not end as the name of a genomic file"),
@@ -111,6 +113,15 @@ def test_what_lies_in_the_folders_is_read(lab):
         assert check_path(text, (lab / "open",)) == lab / "open" / "a.gfa"
     assert check_path("secret/s.gfa", (lab / "open", lab / "secret" / "s.gfa"))
     assert check_path("secret/s.gfa")
+
+
+def test_a_chromosome_is_read_where_its_file_is(lab):
+    graph = lab / "open" / "a.gfa"
+    for folders in ((), (lab / "open",), (graph,)):
+        assert check_path("open/sub/../a.gfa/chr6", folders) == graph / "chr6"
+    for text in ("secret/s.gfa/chr6", "open/link.gfa/chr6", "open/a.gfa/../../secret/s.gfa/chr6"):
+        with pytest.raises(ParameterError, match="may read"):
+            check_path(text, (lab / "open",))
 
 
 NOT_GENOMIC = [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import re
+import shutil
 import weakref
 from pathlib import Path
 
@@ -11,14 +12,22 @@ import pytest
 
 from genoviz.analyses.graph.layout.stress_results import PathStress
 from genoviz.analyses.simulation.graphs import simulate_pangenome
+from genoviz.collection import gbz_file
 from genoviz.collection.layouts import layout_collection
 from genoviz.collection.members import GraphMember, read_collection
+from genoviz.collection.reading import read_member
 from genoviz.collection.records import LayoutPlan, read_record
-from genoviz.errors import FileFormatError, ParameterError
+from genoviz.errors import FileFormatError
+from genoviz.io.files import file_source
+from genoviz.io.graph import cache
+from genoviz.io.graph.gbz_parts import count_gbz
+from genoviz.io.graph.gbz_writer import write_gbz
 from genoviz.io.graph.gfa import read_gfa
 from genoviz.io.graph.gfa_writer import write_gfa
 from genoviz_app.dashboard import Dashboard
+from genoviz_app.opening import served_collections
 from genoviz_app.opening.graph_files import GRAPHS
+from genoviz_app.opening.memory import graph_bytes
 from genoviz_app.opening.overviews import genome_of, iter_genome_overview
 from genoviz_app.opening.served_collections import InCollection, expand_collections
 from genoviz_app.opening.served_files import ServedGraph, group_files
@@ -30,6 +39,7 @@ from genoviz_app.session.address import Address
 from genoviz_app.session.finding import Openings, suggest
 from genoviz_app.session.layout_run import say_terms
 from tests.app.conftest import poll_until
+from tests.graphs import write_genome
 from tests.waiting import wait_until
 
 NAMES = ("chr2", "chr10")
@@ -83,16 +93,13 @@ def test_a_layout_of_another_file_is_left_out(genome):
     assert [len(graph.companions) for graph in offered("genome", "layouts")] == [0, 1]
 
 
-def test_a_list_names_whole_files(genome):
+def test_a_list_names_files(genome):
     Path("list.toml").write_text('[graphs]\nten = "genome/chr10.gfa"\n')
     lay_out("list.toml", "layouts")
     (graph,) = offered("list.toml", "layouts")
     assert graph.path.samefile("genome/chr10.gfa")
     assert [path.name for path in graph.companions] == ["ten.lay"]
     assert graph.name == "ten"
-    Path("list.toml").write_text('[graphs]\nten = {file = "genome/chr10.gfa", part = "chr10"}\n')
-    with pytest.raises(ParameterError, match=r"list\.toml names chr10 of chr10\.gfa, and only who"):
-        offered("list.toml")
 
 
 def test_a_folder_without_graphs_is_refused(genome):
@@ -177,6 +184,100 @@ def test_a_tab_of_a_genome_begins_with_all_chromosomes(dashboard):
     table._handle_msg({"act": "open", "name": "chrX"})
     poll_until(dashboard.poll, lambda: dashboard.session.layout is not None)
     assert dashboard.session.layout.title == "chrX.lay"
+
+
+@pytest.fixture(params=["gbz", "toml"])
+def parts(request, tmp_path, monkeypatch):
+    """Return a file that stands for chromosomes of one file, two of which are laid out."""
+    monkeypatch.setattr(file_source, "MIN_BYTES", 1)
+    monkeypatch.setattr(gbz_file, "MIN_VISITS", 1)
+    monkeypatch.setattr(served_collections, "MIN_STEPS", 1)
+    monkeypatch.setattr(served_collections, "SECONDS_BETWEEN_WORDS", 0)
+    write_genome(tmp_path / "all.gbz", 2, 7, is_mixed=False)
+    source = Path("all.gbz")
+    if request.param == "toml":
+        source = Path("list.toml")
+        rows = [f'chr{k} = {{file = "all.gfa", part = "chr{k}"}}\n' for k in (1, 2, 3)]
+        source.write_text(f"[graphs]\n{''.join(rows)}")
+    lay_out(source, "layouts", stress_samples=100)
+    Path("layouts/chr3.lay").unlink()
+    return source
+
+
+def test_chromosomes_of_one_file_are_served_like_files(parts, monkeypatch):
+    said = []
+    if parts.suffix == ".gbz":
+        monkeypatch.setenv("GENOVIZ_CACHE_DIR", "other")
+    expanded = expand_collections([parts, Path("layouts")], said.append)
+    assert (said == []) == (parts.suffix == ".toml")
+    assert all(re.fullmatch(r"all\.gbz: [a-z ]+, \d+ %", words) for words in said)
+    files = group_files(*expanded)
+    file = "all.gbz" if parts.suffix == ".gbz" else "all.gfa"
+    assert [graph.name for graph in files] == ["chr1", "chr2", "chr3"]
+    assert [graph.title for graph in files] == [f"chr{k} of {file}" for k in (1, 2, 3)]
+    assert [graph.layout and graph.layout.name for graph in files] == ["chr1.lay", "chr2.lay", None]
+    monkeypatch.setattr(SETTINGS, "files", files)
+    tab = Dashboard()
+    tab.open_first()
+    try:
+        session, table = tab.session, tab.page.chromosomes
+        poll_until(tab.poll, lambda: table._is_known)
+        assert session.opened is None
+        graphs = {k: read_member(read_collection("all.gbz")[f"chr{k}"]) for k in (1, 2, 3)}
+        shown = [(row["nodes"][0], row["paths"][0]) for row in table.rows]
+        assert shown == [(str(each.n_nodes), str(each.n_paths)) for each in graphs.values()]
+        assert table.rows[2]["missing"] == "not laid out yet"
+        assert [bool(row["picture"]) for row in table.rows] == [True, True, False]
+        assert table.rows[0]["stress"][0] != "–"
+        assert table.note[1] == f"genoviz layout --all {parts} --output layouts"
+        table._handle_msg({"act": "open", "name": "chr2"})
+        poll_until(tab.poll, lambda: session.layout is not None)
+        assert session.opened.title == f"chr2 of {file}"
+        assert session.opened.graph.path_names == graphs[2].path_names
+        assert session.opened.graph.steps.tolist() == graphs[2].steps.tolist()
+        link = Address.parse(tab._link(), pages=("pangenome",))
+        assert Path(link.file) == Path(file).resolve() / "chr2"
+        table.leave_button.clicks += 1
+        poll_until(tab.poll, lambda: session.opened is None)
+        tab.links.revisit(link.query)
+        poll_until(tab.poll, lambda: session.layout is not None)
+        assert session.opened.title == f"chr2 of {file}"
+        lay_out(parts, "layouts")  # while the server runs
+        table.leave_button.clicks += 1
+        poll_until(tab.poll, lambda: all(row["picture"] for row in table.rows))
+        session.open(f"{file}/chr9")
+        poll_until(tab.poll, lambda: session.problem)
+        assert "no chromosome or component is named 'chr9'; there are" in session.problem
+    finally:
+        tab.close()
+
+
+def test_a_chromosome_is_claimed_by_its_own_size(parts):
+    graph = read_member(read_collection("all.gbz")["chr2"])
+    (chr2,) = (each for each in offered(str(parts)) if each.name == "chr2")
+    if parts.suffix == ".toml":  # all of the file is read first
+        assert graph_bytes(chr2.path) == graph_bytes(Path("all.gfa"))
+        return
+    assert graph_bytes(chr2.path) == 100 * graph.n_nodes + 5 * graph.n_steps
+    cached = cache._folder(file_source.Source.of(Path("all.gbz")), "chr2")
+    shutil.rmtree(cached)  # as when others need the place; nodes of the whole file are read again
+    whole = graph_bytes(Path("all.gbz"))
+    assert graph_bytes(chr2.path) < whole
+    assert whole - graph_bytes(chr2.path) == 5 * (count_gbz(Path("all.gbz"))[1] - graph.n_steps)
+    assert graph_bytes(Path("all.gbz/chr9")) == whole
+
+
+def test_a_small_or_damaged_or_single_chromosome_is_opened_as_a_file(parts, monkeypatch):
+    assert len(offered("all.gbz")) == 3
+    write_gbz(read_member(read_collection("all.gbz")["chr2"]), "one.gbz")
+    content = Path("all.gbz").read_bytes()
+    Path("cut.gbz").write_bytes(content[: len(content) // 2])
+    for name in ("one.gbz", "cut.gbz", "all.gfa"):
+        (graph,) = offered(name)
+        assert (graph.path, graph.name) == (Path(name), "")
+    monkeypatch.setattr(served_collections, "MIN_STEPS", count_gbz(Path("all.gbz"))[1] + 1)
+    (graph,) = offered("all.gbz")
+    assert (graph.path, graph.name) == (Path("all.gbz"), "")
 
 
 def found_by(dashboard, text):
