@@ -341,7 +341,8 @@ class RemoteTable:
         self._on_sort(first["field"], first["dir"] == "desc")
 
     def _on_click(self, event: Any) -> None:
-        self._on_row(int(self.table.value.index[event.row]))
+        if event.row < len(self.table.value):  # it may have been clicked on before rows left
+            self._on_row(int(self.table.value.index[event.row]))
 
 
 def empty_frame(columns: Sequence[Column]) -> pd.DataFrame:

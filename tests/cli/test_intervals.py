@@ -238,6 +238,20 @@ def test_depth_along_a_path(run):
     assert out.splitlines() == [f"{name}\t{a}\t{b}\t{c}" for a, b, c in wanted]
 
 
+def test_what_has_no_place_on_a_graph_is_said_once(run, tmp_path):
+    (tmp_path / "g.gfa").write_text("S\ta\tACGTACGT\nP\tref\ta+\t*\n")
+    (tmp_path / "a.bed").write_text("ref\t1\t3\nelsewhere\t1\t3\nref\t6\t99\n")
+    code, out, err = run("count", tmp_path / "a.bed", "--graph", tmp_path / "g.gfa")
+    assert (code, [line.split("\t")[:3] for line in out.splitlines()]) == (
+        0,
+        [["ref", "1", "3"], ["ref", "6", "8"]],
+    )
+    notes = [line for line in err.splitlines() if line.startswith("note: ")]
+    assert len(notes) == 2
+    assert "elsewhere" in notes[0]
+    assert "cut off where their paths end" in notes[1]
+
+
 def test_genes_are_counted_on_the_paths_of_a_graph(run, tmp_path):
     graph, genes = real_data("gfa/chr6.C4.gfa.gz"), real_data("gfa/chr6.C4.bed")
     code, out, _ = run("count", genes, "--graph", graph)

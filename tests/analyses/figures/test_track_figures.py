@@ -17,9 +17,16 @@ from genoviz.analyses.figures import (
     make_track_figure,
     track_figure_bytes,
 )
+from genoviz.analyses.figures.axes import (
+    MATRIX_LEFT,
+    MATRIX_SIZE,
+    MATRIX_TOP,
+    PRINT_SCALE,
+    print_matrix,
+)
 from genoviz.analyses.figures.parts import Box, Text
 from genoviz.analyses.figures.tracks import EDGE, caption_parts, round_positions
-from genoviz.analyses.graph.picture.palettes import LIGHT, parse_colour
+from genoviz.analyses.graph.picture.palettes import LIGHT, blend, parse_colour
 from genoviz.errors import ParameterError
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -55,6 +62,24 @@ def make(*panels, start=100, end=200, **more):
     return make_track_figure(
         panels, contig="c1", start=start, end=end, **{"width": 400, "scale": 1.0, **more}
     )
+
+
+def test_a_heat_map_has_each_mean_in_its_colour():
+    cells = np.array([[1.0, 0.5, 0.5], [0.5, 1.0, -0.5], [0.25, np.nan, 2.0]], np.float32)
+    figure = print_matrix(cells, (0.0, 1.0), 3, "Related", "3 samples")
+    areas = figure.areas[:-9]  # without those of the legend
+    ramp = ("#ffffff", *LIGHT.ramps["density"])
+    for row, column in np.ndindex(3, 3):
+        place = PRINT_SCALE * np.array(
+            [MATRIX_LEFT + (column + 0.5) * MATRIX_SIZE / 3,
+             MATRIX_TOP + (row + 0.5) * MATRIX_SIZE / 3]
+        )  # fmt: skip
+        (colour,) = (
+            area.colour for area in areas
+            if (area.points.min(0) <= place).all() and (place <= area.points.max(0)).all()
+        )  # fmt: skip
+        wanted = blend(ramp, float(np.clip(np.nan_to_num(cells[row, column]), 0, 1)))
+        assert np.abs(np.subtract(parse_colour(colour), parse_colour(wanted))).max() <= 8
 
 
 def test_an_area_has_the_values_at_their_heights():

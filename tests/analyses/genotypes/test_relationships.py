@@ -20,7 +20,6 @@ from genoviz import (
 from genoviz.analyses.genotypes import crossproducts, relationships
 from genoviz.io.genotypes.relationship_files import write_relationships
 from genoviz.io.genotypes.writers import write_plink
-from genoviz.kernels.genotype_product.cpu_amx import has_amx
 from tests.analyses.genotypes.test_statistics import genotypes_of
 from tests.oracles.genotypes import dosages_of
 from tests.plink import Plink, plink_files, read_real, write_table
@@ -39,13 +38,11 @@ def dense_relationships(dosages, method):
     return z @ z.T / (called.astype(int) @ called.T.astype(int))
 
 
-@pytest.mark.parametrize("of_panels", [False, pytest.param(True, marks=pytest.mark.amx)])
+@pytest.mark.parametrize("of_panels", [False, True])
 @pytest.mark.parametrize("method", ["vanraden", "gcta"])
 def test_matrix_is_its_formula(method, of_panels, backend, monkeypatch):
     if of_panels and backend == "cuda":
         pytest.skip("panels are of the CPU")
-    if of_panels and not has_amx():
-        pytest.skip("this processor has no matrix unit (AMX)")
     monkeypatch.setattr(crossproducts, "_panels_are_faster", lambda *_: of_panels)
     monkeypatch.setattr(crossproducts, "PANEL_SAMPLES", 16)
     monkeypatch.setattr(crossproducts, "STRIP_PANELS", 3)

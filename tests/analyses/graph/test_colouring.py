@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from genoviz.analyses.graph.layout.components import find_components
+from genoviz.analyses.graph.picture import annotation_colours
 from genoviz.analyses.graph.picture.annotation_colours import by_annotation
 from genoviz.analyses.graph.picture.colour_modes import by_numbers, node_gc_shares
 from genoviz.analyses.graph.picture.colouring import MODES, ColourChoice, make_colouring
@@ -379,6 +380,14 @@ def test_the_shortest_annotation_of_a_node_is_shown_and_said(placed):
     assert colours == [legend["gene"], legend["exon"], legend["gene"], legend["snp"]]
     assert len({legend[name] for name in names.values()}) == 3
     assert colouring.note == "1 node has several, the shortest is shown"
+
+
+def test_annotations_that_are_short_on_average_are_over_longer_ones(placed):
+    """``rare`` has one of 12 bp, ``frequent`` two of 10 bp on average."""
+    rows = "ref\t0\t12\trare\nref\t0\t5\tfrequent\nref\t5\t20\tfrequent\n"
+    _, found = placed(rows)
+    _, names, _ = annotation_colours._label(found, "name")
+    assert list(names) == ["rare", "frequent"]
 
 
 def test_colours_of_the_file_are_kept(placed):

@@ -17,6 +17,7 @@ from genoviz.analyses.offtargets.finding import (
 from genoviz.analyses.offtargets.genome_planes import make_genome_planes
 from genoviz.errors import ParameterError
 from genoviz.io.sequences.reader import read_sequences
+from genoviz.model.offtargets.protospacer import ENZYMES
 from genoviz.model.sequences.sequences import Sequences
 from tests.conftest import real_data
 from tests.oracles.offtargets import find_bulged_sites, find_sites
@@ -199,6 +200,19 @@ def test_alignments_mark_mismatches_in_lower_case():
 def test_protospacer_lies_beside_the_pam(pattern, guide, expected):
     place = find_protospacer(pattern, guide)
     assert (place.start, place.stop, place.is_pam_first) == expected
+    assert place.length == expected[1] - expected[0]
+
+
+def test_nucleases_have_the_pam_of_their_papers():
+    ends = {name: (enzyme.pam, enzyme.is_pam_first) for name, enzyme in ENZYMES.items()}
+    assert ends == {
+        "SpCas9": ("NGG", False),
+        "SpCas9-NG": ("NG", False),
+        "SpRY": ("NRN", False),
+        "SaCas9": ("NNGRRT", False),
+        "SaCas9-KKH": ("NNNRRT", False),
+        "Cas12a": ("TTTV", True),
+    }
 
 
 @pytest.mark.parametrize(

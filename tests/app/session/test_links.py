@@ -104,12 +104,15 @@ def test_the_docked_tracks_of_a_link_leave_the_layout_where_it_is(open_tab, tmp_
     path.write_text(f"S\t1\t{'ACGT' * 250}\nP\tref\t1+\t*\n")
     tab = open_tab(file=path, split="tracks,beside", at="ref:301-800", view="0,90,-40,40")
     tracks = tab.deck.docked
+    assert tab.deck.content.css_classes == ["page-place", "docks-1-beside"]
     regions = []
     tab.session.param.watch(lambda event: regions.append(event.new), "region")
     poll_until(tab.poll, lambda: tracks.browser.region == PathRegion("ref", 300, 800))
     visits = tracks.navigation._visits
     poll_until(tab.poll, lambda: visits.seen == tracks.browser.region and visits._is_noted)
     assert regions == [PathRegion("ref", 300, 800)], "told again, it would move the layout there"
+    tab.deck.dock(None)
+    assert tab.deck.content.css_classes == ["page-place"]
 
 
 @pytest.mark.parametrize(

@@ -747,6 +747,9 @@ def test_a_variant_is_found_by_name_or_place(folder):
     assert find_variant(variants, str(variants.ids[80])) == 80
     assert find_variant(variants, place) == 80
     assert find_variant(variants, "nothing") is None
+    before, contig = int(variants.positions[80]), place.partition(":")[0]
+    assert before - 1 not in variants.positions
+    assert find_variant(variants, f"{contig}:{before}") is None, "the base before it"
 
 
 def test_cells_of_a_heat_map_are_means():

@@ -10,6 +10,7 @@ import pytest
 
 from genoviz import simulate_genotypes, write_plink
 from genoviz.analyses.genotypes.relatives import RelatedPairs
+from genoviz_app.pages.genotypes import long_table
 from genoviz_app.pages.genotypes.long_table import LongTable
 from genoviz_app.pages.genotypes.samples.components_panel import ComponentsPanel
 from genoviz_app.pages.genotypes.samples.panel import SampleList
@@ -80,6 +81,26 @@ def test_a_click_on_a_sorted_and_filtered_table_picks_the_row_that_is_seen(sessi
     for row in (0, 1):
         table.table._on_click(SimpleNamespace(row=row))
     assert picked == [2, 1]
+
+
+def test_a_click_on_a_later_part_of_a_long_table_picks_the_row_that_is_seen(
+    session, pairs, monkeypatch
+):
+    monkeypatch.setattr(long_table, "BLOCK", 2)
+    picked = []
+    table = LongTable(session, PAIR_COLUMNS, placeholder="Sample", on_row=picked.append)
+    table.show(pairs)
+    poll_until(session.poll, lambda: table.listed is not None)
+    assert (table.before.disabled, table.after.disabled) == (True, False)
+    table.after.clicks += 1
+    assert table.said.object == "3 to 3 of 3 pairs"
+    assert (table.before.disabled, table.after.disabled) == (False, True)
+    seen = table.table.table.value["Sample 2"].tolist()
+    table.table._on_click(SimpleNamespace(row=0))
+    assert picked == [2]
+    assert seen == [pairs.frame(np.array([2]))["Sample 2"][0]]
+    table.table._on_click(SimpleNamespace(row=1))
+    assert picked == [2], "there is no such row"
 
 
 @pytest.mark.parametrize(

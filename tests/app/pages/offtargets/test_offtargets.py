@@ -34,10 +34,11 @@ from genoviz_app.opening.genome_files import (
 from genoviz_app.pages.offtargets import OffTargetsPage
 from genoviz_app.pages.offtargets.hits.alignment_html import dots_html, stacked_html
 from genoviz_app.pages.offtargets.hits.bulge_kinds import KIND_SIZES
-from genoviz_app.pages.offtargets.hits.card import card_html, flank_of
+from genoviz_app.pages.offtargets.hits.card import HitCard, card_html, flank_of
 from genoviz_app.pages.offtargets.hits.exports import caption_of, iter_write_found, write_figure
 from genoviz_app.pages.offtargets.hits.figures import PlacesPanel, make_cells
 from genoviz_app.pages.offtargets.hits.filter import HitFilter, filter_hits
+from genoviz_app.pages.offtargets.hits.filter_bar import NO_CHOICE, class_options
 from genoviz_app.pages.offtargets.hits.listing import BLOCK, hit_rows
 from genoviz_app.pages.offtargets.hits.order import HitOrder
 from genoviz_app.pages.offtargets.hits.place_bins import (
@@ -325,6 +326,10 @@ def test_hits_have_genes_and_are_filtered_by_class(result, tmp_path):
     found = filter_hits(result, HitFilter(site_class=0), HitOrder("Gene"), genes)
     assert sorted(found.rows.tolist()) == np.flatnonzero(in_exon).tolist()
     assert found.class_counts.tolist() == [in_exon.sum(), 0, (~in_exon).sum(), 0]
+    options = class_options(found)
+    assert list(options.values()) == [NO_CHOICE, 0, 1, 2], "none is unknown, and none is offered"
+    some = replace(found, class_counts=np.array([1, 0, 2, 3]))
+    assert [words.split()[-1] for words in class_options(some)] == ["sites", "1", "0", "2", "3"]
     frame = hit_rows(found, 0).frame
     assert frame["Gene"].tolist() == sorted(frame["Gene"])
     assert {*frame["Gene"]} == {"TARGET", "FIRST"}
@@ -357,6 +362,24 @@ def test_bins_have_every_hit_once(result, mode):
     is_near = (result.hits.starts >= 20_000) & (result.hits.starts < 20_300)
     assert part.bin_bp == 1
     assert part.columns["n"].sum() == (is_near.sum())
+
+
+def test_the_hit_of_the_card_is_lit(session, result, monkeypatch):
+    made = []
+    monkeypatch.setattr(session.highlights, "light_up", made.append)
+    state = OffTargetState(session)
+    state.result = result
+    card, hits = HitCard(state), result.hits
+    card.light.clicks += 1
+    assert session.problem == "No hit is selected; click one in the table."
+    state.hit = row = len(hits) - 1
+    card.light.clicks += 1
+    (things,) = made
+    lit = things().intervals
+    name = result.genome.planes.names[hits.contig_ids[row]]
+    start = int(hits.starts[row])
+    place = (lit.contigs[lit.contig_ids[0]], int(lit.starts[0]), int(lit.ends[0]))
+    assert (len(lit), place) == (1, (name, start, start + int(hits.lengths[row])))
 
 
 @pytest.mark.parametrize("mode", [CONTIGS, GENOME, SCORES])

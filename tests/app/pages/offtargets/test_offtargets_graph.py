@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 from html import unescape
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -43,7 +44,7 @@ from genoviz_app.pages.offtargets.hits.order import HitOrder
 from genoviz_app.pages.offtargets.hits.place_bins import CONTIGS, GENOME, PlaceView, make_place_bins
 from genoviz_app.pages.offtargets.link import LinkedHits
 from genoviz_app.pages.offtargets.search import running
-from genoviz_app.pages.offtargets.search.genes import find_genes
+from genoviz_app.pages.offtargets.search.genes import _best_words, find_genes
 from genoviz_app.pages.offtargets.search.guide_table import guide_rows
 from genoviz_app.pages.offtargets.search.query import Guide, OffTargetQuery, Pam
 from genoviz_app.pages.offtargets.search.running import iter_compare, iter_search_graph
@@ -426,6 +427,28 @@ def test_real_haplotypes_have_what_the_library_finds():
     chosen = PathRegion(graph.path_names[0], int(starts[0]), int(starts[0]) + 23)
     is_target = (result.hits.contig_ids == 0) & (result.hits.starts == chosen.start)
     assert (result.hits.mismatches[is_target] == 0).any()
+
+
+@pytest.mark.parametrize(
+    ("worst", "of_haplotypes", "words"),
+    [
+        (1.0, 6, "target in 5 of 6 haplotypes, in some of them twice, and both copies are cut, 3"),
+        (0.25, 6, "target in 5 of 6 haplotypes, highest CFD of an off-target in any of them 0.25,"),
+        (1.0, 0, "ABC.1: highest CFD of an off-target 1, 3 other sites"),
+        (np.nan, 0, "ABC.1: 3 other sites with up to 2 mismatches"),
+    ],
+)
+def test_the_best_guide_is_described(worst, of_haplotypes, words):
+    designed = SimpleNamespace(
+        order=np.array([1, 0]),
+        counts=np.array([[9, 9, 9], [0, 1, 2]]),
+        worst_cfd=np.array([0.9, worst]),
+        n_haplotypes=np.array([6, 5]),
+        of_haplotypes=of_haplotypes,
+    )
+    said = _best_words(designed, "ABC.1", "ABC")
+    assert said.startswith("the best 2 of 2 guides of ABC, by ")
+    assert words in said
 
 
 def test_the_best_guides_of_a_gene_are_written_and_searched(session, gfa, tmp_path):

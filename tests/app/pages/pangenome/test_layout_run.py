@@ -15,7 +15,7 @@ from genoviz.analyses.graph.layout.multilevel import MultilevelOptions
 from genoviz.analyses.graph.layout.options import LayoutOptions
 from genoviz.io.graph.gfa import read_gfa
 from genoviz.samples import get_sample
-from genoviz_app.pages.pangenome.controls import RunControls
+from genoviz_app.pages.pangenome.controls import RunControls, SettingsForm
 from genoviz_app.server.jobs import JobPool
 from genoviz_app.session.layout_run import LayoutRun, RunState
 from genoviz_app.session.layout_settings import WATCHABLE_SECONDS, LayoutSettings
@@ -96,6 +96,16 @@ def test_a_paused_run_stands_still_and_goes_on(run):
     run.stop()
     assert run.state is RunState.STOPPED
     assert run.snapshot.n_updates > n_updates, "the positions stay"
+
+
+def test_a_field_says_its_default(run):
+    form = SettingsForm(run)
+    said = {name: field.description for name, field in form.of_sgd.items()}
+    for name in ("n_iterations", "updates_per_step", "theta", "cooling_start"):
+        assert said[name].endswith(f" Default: {run.settings.param[name].default}.")
+    for text in (said["eta_max"], said["space"], form.paths.description):
+        assert "Default:" not in text, "there is none, or it is no value"
+    assert form.quality.description.endswith(" Default: normal.")
 
 
 def test_a_run_is_paused_when_its_last_step_has_ended_and_is_shown(run):

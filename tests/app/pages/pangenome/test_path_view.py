@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import numpy as np
+import panel_material_ui as pmui
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -141,6 +142,13 @@ def test_the_picture_is_zoomed_to_the_region_or_to_what_is_seen(opened, monkeypa
     opened.panel.zoom_picture()
     poll_until(opened.poll, lambda: len(looked) == 2)
     assert looked == [[0, 1, 3], [1]]
+    (button,) = (
+        each for each in opened.panel.panel.select(pmui.IconButton)
+        if each.icon == "center_focus_strong"
+    )  # fmt: skip
+    button.clicks += 1
+    poll_until(opened.poll, lambda: len(looked) == 3)
+    assert looked[2] == [1]
 
 
 @given(seed=st.integers(0, 10_000))

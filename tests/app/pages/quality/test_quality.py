@@ -22,7 +22,7 @@ from genoviz_app.opening.companions import OpenLayout
 from genoviz_app.pages.quality import QualityPage
 from genoviz_app.pages.quality.measured import both_frame, worst_frame
 from genoviz_app.pages.quality.runs import measured_elsewhere
-from genoviz_app.plots.quality import CurvesFigure, RatioFigure, ScatterFigure
+from genoviz_app.plots.quality import CurvesFigure, DistanceFigures, RatioFigure, ScatterFigure
 from genoviz_app.server.settings import SETTINGS
 from genoviz_app.session.layout_runs import LayoutRuns
 from genoviz_app.session.session import Session
@@ -64,6 +64,7 @@ def test_a_layout_that_rests_is_measured_and_its_places_lead_to_the_layout(dashb
     poll_until(dashboard.poll, lambda: state.measured is not None)
     assert not page.nothing.visible
     assert "Sampled: <b>" in page.said.object
+    assert not DistanceFigures()._equal.visible, "without pairs, no line of equal distances"
     assert [kept.title for kept in session.runs.kept] == ["From coarse to fine, normal, seed 0"]
 
     graph, layout = session.opened.graph, run.layout
