@@ -232,7 +232,8 @@ class Dashboard:
             align="center",
             css_classes=["only-wide"],
             stylesheets=["@media (max-width: 1150px) { :host { display: none !important; } }"],
-            description="Default backend of layouts",
+            description="Default backend of layouts"
+            + (f". Large analyses: workers of {SETTINGS.scheduler}" if SETTINGS.scheduler else ""),
         )
 
     def _show_problem(self, event: Any) -> None:

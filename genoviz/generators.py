@@ -96,15 +96,19 @@ def report_last(
     Parameters
     ----------
     steps
-        The steps of the one analysis, with its result in the last.
+        The steps of the one analysis, with its result in the last; None, for no news, is passed on.
     start, end
         The part of the whole that the steps make up.
     what
         The current activity; that of each step if None.
     """
+    last = None
     for step in steps:
-        yield Progress(what or step.what, start + (end - start) * step.fraction)
-    return step.result
+        if step is not None:
+            last = step
+            step = Progress(what or step.what, start + (end - start) * step.fraction)
+        yield step
+    return last.result
 
 
 def in_one_go(

@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 from dataclasses import replace
 
 import numpy as np
@@ -15,6 +16,7 @@ import pytest
 import genoviz
 from genoviz.analyses.genotypes import crossproducts, variant_blocks
 from genoviz.analyses.genotypes.association import scan
+from genoviz.analyses.genotypes.association.design import make_design
 from genoviz.analyses.genotypes.block_products import iter_product
 from genoviz.analyses.genotypes.products import iter_allele_counts
 from genoviz.analyses.genotypes.relationships import iter_relationship_matrix
@@ -34,6 +36,15 @@ from genoviz.errors import ClusterError, ParameterError
 from genoviz.generators import finish, last_of
 from genoviz.io.files.file_source import Source
 from genoviz.model.offtargets.hits import COLUMNS
+from genoviz_app.opening.genome_files import Genome, OpenGenome
+from genoviz_app.pages.genotypes.association.choices import iter_scan
+from genoviz_app.pages.genotypes.samples.relationship_view import iter_relate
+from genoviz_app.pages.genotypes.state import iter_measure
+from genoviz_app.pages.offtargets.search import running
+from genoviz_app.pages.offtargets.search.query import Guide, OffTargetQuery, Pam
+from genoviz_app.server import cluster as page_cluster
+from genoviz_app.server.settings import SETTINGS
+from genoviz_app.server.watching import COUNTS
 from tests.conftest import ROOT
 from tests.waiting import PATIENCE, wait_until
 
@@ -593,3 +604,115 @@ def test_who_names_no_scheduler_imports_nothing_of_it():
         assert not [name for name in at_once if name.split(".")[0] in ("dask", "distributed")]
         if path.parent.name != "cluster":
             assert not [name for name in at_once if name.startswith("genoviz.cluster")]
+
+
+@pytest.fixture
+def pages(cluster, monkeypatch):
+    """Analyses of pages are shared if they have several tasks; returns how many were, or failed."""
+    shared = []
+    alone = page_cluster._iter_aside
+    monkeypatch.setattr(page_cluster, "_iter_aside", lambda steps: shared.append(1) or alone(steps))
+    monkeypatch.setattr(SETTINGS, "scheduler", cluster.scheduler_address)
+    monkeypatch.setattr(running, "TASK_COMPARISONS", 1)
+    failed = COUNTS["cluster failed"]
+    return lambda: (len(shared), COUNTS["cluster failed"] - failed)
+
+
+def last_news(steps):
+    return last_of(step for step in steps if step is not None)
+
+
+def test_pages_share_analyses_of_genotypes(genotypes, pages, small_tasks, monkeypatch):
+    covariates = np.random.default_rng(3).normal(size=(N_SAMPLES, 1))
+    design = make_design(N_SAMPLES, phenotype("linear"), covariates, ["age"])
+
+    def analyse():
+        scan = last_news(iter_scan(genotypes, design, "linear")).result
+        matrix = last_news(iter_relate(genotypes, "vanraden", None)).result.matrix
+        return scan, matrix, last_news(iter_measure(genotypes)).result.variants
+
+    found = analyse()
+    assert pages() == (3, 0)
+    monkeypatch.setattr(SETTINGS, "scheduler", "")
+    alone = analyse()
+    assert pages() == (3, 0)
+    assert_equal_fields(found[0], alone[0])
+    np.testing.assert_allclose(found[1].values, alone[1].values, rtol=1e-10, atol=1e-12)
+    np.testing.assert_array_equal(found[2].counts, alone[2].counts)
+    monkeypatch.setattr(SETTINGS, "scheduler", NOWHERE)
+    monkeypatch.setattr(
+        scan, "TASK_GENOTYPES", dict.fromkeys(scan.SCANS, genotypes.packed.size * 4)
+    )
+    assert_equal_fields(last_news(iter_scan(genotypes, design, "linear")).result, alone[0])
+    assert pages() == (3, 0), "what is small is not shared"
+
+
+@pytest.mark.parametrize("guides", [("ACGTTGCA", "TTGACCTA"), ("ACGTTGCA", "TTGACCTAG", "GATT")])
+def test_pages_share_searches_for_offtargets(guides, genome, pages, monkeypatch):
+    monkeypatch.setattr(tiles, "TASK_COMPARISONS", 1 << 16)
+    monkeypatch.setattr(tiles, "MIN_WORDS", 32)
+    monkeypatch.setattr(tiles, "UNIT_WORDS", 32)
+    opened = OpenGenome("", "c", Genome(genoviz.make_genome_planes(genome)))
+    query = OffTargetQuery(tuple(map(Guide, guides, guides)), Pam("NG"), 2, 1, 1)
+    steps = [step for step in running.iter_search(opened, query) if step is not None]
+    assert pages() == (1, 0)
+    assert len(steps) > 3, "hits come by tile"
+    monkeypatch.setattr(SETTINGS, "scheduler", "")
+    alone = last_news(running.iter_search(opened, query))
+    assert (steps[-1].n_found, steps[-1].fraction) == (alone.n_found, 1.0)
+    found, wanted = steps[-1].result, alone.result
+    assert len(found.hits) > 20
+    for name in COLUMNS:
+        np.testing.assert_array_equal(getattr(found.hits, name), getattr(wanted.hits, name))
+    assert found.hits.sites() == wanted.hits.sites()
+    assert found.is_whole
+    np.testing.assert_array_equal(found.counts, wanted.counts)
+
+
+def test_a_page_computes_itself_what_nobody_takes(genotypes, pages, small_tasks, monkeypatch):
+    monkeypatch.setattr(SETTINGS, "scheduler", NOWHERE)
+    monkeypatch.setattr(connection, "CONNECT_SECONDS", 1)
+    design = make_design(N_SAMPLES, phenotype("linear"), None, [])
+    found = last_news(iter_scan(genotypes, design, "linear")).result
+    assert pages() == (1, 1)
+    assert_equal_fields(found, genoviz.associate(genotypes, phenotype("linear"), model="linear"))
+    assert "no scheduler of Dask answers at 'tcp://127.0.0.1:9'" in page_cluster.find_problem(
+        NOWHERE
+    )
+
+
+def test_a_page_goes_on_while_workers_are_waited_for():
+    """The thread of the jobs is free for others, and nothing is done that nobody asks for."""
+    begun, goes_on, ended = [], threading.Event(), threading.Event()
+
+    def work():
+        try:
+            for step in range(3):
+                begun.append(step)
+                assert goes_on.wait(PATIENCE)
+                yield step
+        finally:
+            ended.set()
+
+    steps = page_cluster._iter_aside(work())
+    assert [next(steps), next(steps)] == [None, None]
+    assert begun == [0]
+    goes_on.set()
+    assert next(step for step in steps if step is not None) == 0
+    assert begun == [0]
+    goes_on.clear()
+    assert next(steps) is None
+    wait_until(lambda: begun == [0, 1])
+    steps.close()
+    assert not ended.is_set(), "a step is not interrupted"
+    goes_on.set()
+    assert ended.wait(PATIENCE)
+    assert begun == [0, 1]
+
+    def fail():
+        yield 1
+        raise ClusterError("gone")
+
+    steps = page_cluster._iter_aside(fail())
+    with pytest.raises(ClusterError, match="gone"):
+        list(steps)

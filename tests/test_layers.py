@@ -77,7 +77,8 @@ RULES = {
         frozenset({"cupy", "numba", "scipy", "panel", "panel_material_ui"}),
     ),
     "genoviz_app.server": Rule(
-        (*LIBRARY, "genoviz.numba_start", "genoviz_app"), frozenset({"cupy", "numba", "scipy"})
+        (*LIBRARY, "genoviz.cluster", "genoviz.numba_start", "genoviz_app"),
+        frozenset({"cupy", "numba", "scipy"}),
     ),
     "genoviz_app.opening": Rule(
         (*LIBRARY, "genoviz_app.opening", "genoviz_app.parts.words", "genoviz_app.server"),

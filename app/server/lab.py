@@ -49,6 +49,8 @@ class Lab:
         Memory limit for all open files; None for a share of the machine's memory.
     gpu_gigabytes
         GPU memory limit of the server; None for all of it.
+    scheduler
+        Address of the Dask scheduler whose workers compute large analyses; "" for none.
     kept_minutes
         Time that a file without users stays in memory.
     tab
@@ -72,6 +74,7 @@ class Lab:
     secret: str = ""
     memory_gigabytes: int | None = None
     gpu_gigabytes: int | None = None
+    scheduler: str = ""
     kept_minutes: int = KEPT_MINUTES
     tab: Limits = TAB
     quotas: tuple[Quota, ...] = ()

@@ -89,6 +89,7 @@ def serve(
     lab: Path | None = None,
     memory_gigabytes: int | None = None,
     gpu_gigabytes: int | None = None,
+    scheduler: str | None = None,
     limits: Limits | None = None,
     unfolds: bool = True,
 ) -> None:
@@ -122,6 +123,8 @@ def serve(
         Configuration file with all this and more: users and their permissions (`read_lab`).
     memory_gigabytes, gpu_gigabytes
         Memory limit of all open files, and GPU memory limit of the server.
+    scheduler
+        Address of a Dask scheduler whose workers compute large analyses.
     limits
         Limits of one tab; None, also for a single limit, uses that of ``lab``.
     unfolds
@@ -138,6 +141,7 @@ def serve(
     """
     from genoviz_app.opening.files import check_path
     from genoviz_app.opening.served_collections import expand_collections
+    from genoviz_app.server.cluster import find_problem
     from genoviz_app.server.settings import SETTINGS
 
     if not is_prefix(prefix or ""):
@@ -156,6 +160,7 @@ def serve(
         members=given.members | expanded.members,
         memory_gigabytes=memory_gigabytes or given.memory_gigabytes,
         gpu_gigabytes=gpu_gigabytes or given.gpu_gigabytes,
+        scheduler=scheduler or given.scheduler,
         tab=given.tab if limits is None else limits.over(given.tab),
     )
     if given.is_limited and not (given.folders or given.groups):
@@ -163,6 +168,8 @@ def serve(
             given, folders=tuple({Path.cwd(), *(file_at(path).parent for path in paths)})
         )
     offer_files(given)
+    if given.scheduler and (problem := find_problem(given.scheduler)):
+        print_now(f"{problem}; until then, the server computes everything itself")
     SETTINGS.unfolds = unfolds
     READERS.start()
     allow_open_files()
@@ -237,6 +244,7 @@ def offer_files(lab: Lab) -> None:
     if lab.gpu_gigabytes is not None:
         SETTINGS.gpu_memory = lab.gpu_gigabytes * GB
     SETTINGS.tab, SETTINGS.quotas = lab.tab, lab.quotas
+    SETTINGS.scheduler = lab.scheduler
 
 
 def make_server(

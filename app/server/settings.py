@@ -60,6 +60,8 @@ class ServerSettings:
         Memory limit of all open files, bytes; None for a share of the machine's memory.
     gpu_memory
         GPU memory limit of the server, bytes; None for all of it.
+    scheduler
+        Address of the Dask scheduler whose workers compute large analyses; "" for none.
     tab
         Limits of one tab.
     quotas
@@ -77,6 +79,7 @@ class ServerSettings:
     is_limited: bool = False
     memory: int | None = None
     gpu_memory: int | None = None
+    scheduler: str = ""
     tab: Limits = TAB
     quotas: tuple[Quota, ...] = ()
 

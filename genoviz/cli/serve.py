@@ -134,6 +134,14 @@ def serve(
             metavar="N",
         ),
     ] = None,
+    scheduler: Annotated[
+        str | None,
+        option(
+            "Dask scheduler whose workers compute large analyses: associations, relationships and "
+            r"statistics of genotypes, and off-targets. Needs genoviz\[cluster].",
+            metavar="ADDRESS",
+        ),
+    ] = None,
     browser: Annotated[
         bool, option("Open the dashboard in a browser.", "--browser/--no-browser")
     ] = True,
@@ -159,6 +167,7 @@ def serve(
             "lab": lab,
             "memory_gigabytes": memory,
             "gpu_gigabytes": gpu_memory,
+            "scheduler": scheduler,
         }
         limits = Limits(memory_gigabytes=tab_memory, job_minutes=job_minutes, rows=rows)
         if limits != Limits():

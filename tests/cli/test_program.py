@@ -387,11 +387,11 @@ def served(monkeypatch):
 def test_dashboard_is_served_with_the_given_options(run, served):
     assert run("serve")[0] == 0
     assert run("serve", "a.gfa", "b.gfa", "--port", 0, "--address", "::", "--no-browser")[0] == 0
-    assert run("serve", "--prefix", "/lab")[0] == 0
+    assert run("serve", "--prefix", "/lab", "--scheduler", "tcp://head:8786")[0] == 0
     assert served.given == [
         ([], 5006, "127.0.0.1", True),
         ([Path("a.gfa"), Path("b.gfa")], 0, "::", False),
-        ([], 5006, "127.0.0.1", True, ("prefix", "/lab")),
+        ([], 5006, "127.0.0.1", True, ("prefix", "/lab"), ("scheduler", "tcp://head:8786")),
     ]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -76,25 +76,41 @@ def iter_pieces(requests: Sequence[OffTargetRequest], max_hits: int) -> Iterator
     Parameters
     ----------
     requests
-        At least one, all on the same planes, without devices and scheduler.
+        At least one, all on the same planes, without devices. With a scheduler, its workers search
+        tiles of the genome, which are the pieces if there is one request; otherwise all is one.
     max_hits
         Maximum number of hits to keep.
     """
-    planes, kept = requests[0].planes, KeptHits(requests, max_hits)
-    n_total = sum(request.n_total for request in requests)
-    n_words = _piece_words(requests)
+    kept, n_total = KeptHits(requests, max_hits), sum(request.n_total for request in requests)
     n_done = n_bases = n_found = 0
+    for number, steps, stop in _iter_steps(requests):
+        for found in steps:
+            n_done += found.n_bases
+            n_found += len(found.positions)
+            kept.add(number, found)
+            yield PieceProgress(n_done, n_total, n_bases, n_found, kept)
+        if stop:
+            n_bases = stop
+            kept.end_piece(n_bases)
+            yield PieceProgress(n_done, n_total, n_bases, n_found, kept)
+
+
+def _iter_steps(
+    requests: Sequence[OffTargetRequest],
+) -> Iterator[tuple[int, Iterable[Found], int]]:
+    """Yield the number of a request, parts of its search, and the end of a finished piece or 0."""
+    planes, n_words = requests[0].planes, _piece_words(requests)
+    if requests[0].options.scheduler is not None:
+        for number, request in enumerate(requests):
+            for steps, stop in iter_tiles(request, in_order=True):
+                yield number, steps, stop if len(requests) == 1 else 0
+        yield 0, (), planes.n_bases
+        return
     for first in range(0, max(planes.n_words, 1), n_words):
         piece = WordRange(first, min(first + n_words, planes.n_words))
         for number, request in enumerate(requests):
-            for found in iter_search(request, [piece]):
-                n_done += found.n_bases
-                n_found += len(found.positions)
-                kept.add(number, found)
-                yield PieceProgress(n_done, n_total, n_bases, n_found, kept)
-        n_bases = min(BASES_PER_WORD * piece.stop, planes.n_bases)
-        kept.end_piece(n_bases)
-        yield PieceProgress(n_done, n_total, n_bases, n_found, kept)
+            yield number, iter_search(request, [piece]), 0
+        yield 0, (), min(BASES_PER_WORD * piece.stop, planes.n_bases)
 
 
 def _piece_words(requests: Sequence[OffTargetRequest]) -> int:

@@ -55,6 +55,13 @@ def test_the_example_of_the_documents_is_read(folder):
     assert lab.kept_minutes == 10
 
 
+def test_the_workers_of_a_lab_are_those_of_its_scheduler(folder):
+    lab = lab_of(folder, '[server]\nscheduler = "tcp://head:8786"\n')
+    assert lab.scheduler == "tcp://head:8786"
+    with pytest.raises(FileFormatError, match="scheduler is 7; a text in quotes is needed"):
+        lab_of(folder, "[server]\nscheduler = 7\n")
+
+
 def test_an_empty_file_says_nothing(folder):
     assert lab_of(folder, "") == Lab()
 

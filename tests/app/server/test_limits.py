@@ -36,6 +36,8 @@ from genoviz_app.session.session import Session
 from tests.waiting import PATIENCE, wait_until
 
 LAB = """
+[server]
+scheduler = "tcp://head:8786"
 [files]
 folders = ["graphs"]
 [people]
@@ -99,6 +101,7 @@ def test_a_lab_writes_down_what_tabs_and_groups_may_take(tmp_path, settings):
     (tmp_path / "lab.toml").write_text(LAB)
     offer_files(read_lab(tmp_path / "lab.toml"))
     assert settings.gpu_memory == 6 * GB
+    assert settings.scheduler == "tcp://head:8786"
     assert settings.tab == Limits(20, 2, None, 60, 1000)
     quota = plants(
         upload_megabytes=2, memory_gigabytes=3, jobs=1, job_minutes=5, rows=70

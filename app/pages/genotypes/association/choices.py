@@ -18,6 +18,7 @@ from genoviz.model.genotypes.genotypes import Genotypes
 from genoviz.model.genotypes.traits import Trait, as_numbers, category_levels, read_trait
 from genoviz_app.pages.genotypes.state import GenotypeState
 from genoviz_app.parts.words import n_words
+from genoviz_app.server.cluster import is_worth_sharing, iter_shared
 
 if TYPE_CHECKING:
     from genoviz.analyses.genotypes.association.scan import AssociationScan
@@ -101,9 +102,16 @@ def iter_scan(genotypes: Genotypes, design: Design, model: str, **coding: Any) -
 
         options["leave_out"] = LEFT_OUT[model]
         return iter_mixed_associate(genotypes, design.phenotype, **options)
-    from genoviz.analyses.genotypes.association.scan import iter_associate
+    from genoviz.analyses.genotypes.association.scan import TASK_GENOTYPES, iter_associate
 
-    return iter_associate(genotypes, design.phenotype, model=model, **options, **coding)
+    options |= {"model": model, **coding}
+    of_task = TASK_GENOTYPES.get(model, min(TASK_GENOTYPES.values()))
+    return iter_shared(
+        lambda scheduler: iter_associate(
+            genotypes, design.phenotype, scheduler=scheduler, **options
+        ),
+        is_large=is_worth_sharing(genotypes, of_task),
+    )
 
 
 @dataclass(frozen=True)

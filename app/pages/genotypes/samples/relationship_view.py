@@ -11,6 +11,7 @@ import numpy as np
 from genoviz.analyses.genotypes.relationships import RelationshipMatrix, iter_relationship_matrix
 from genoviz.generators import Progress
 from genoviz.model.genotypes.genotypes import Genotypes
+from genoviz_app.server.cluster import is_worth_sharing, iter_shared
 
 MAX_SAMPLES = 20_000
 """Samples of the largest matrix that the page computes."""
@@ -90,8 +91,16 @@ def iter_relate(
     genotypes: Genotypes, method: str, samples: np.ndarray | None
 ) -> Iterator[Progress]:
     """Compute a matrix and the data of its figures; the last step has the `RelationshipView`."""
-    for step in iter_relationship_matrix(genotypes, method=method, samples=samples):
-        if step.result is None:
+    steps = iter_shared(
+        lambda scheduler: iter_relationship_matrix(
+            genotypes, method=method, samples=samples, scheduler=scheduler
+        ),
+        is_large=is_worth_sharing(genotypes),
+    )
+    for step in steps:
+        if step is None:
+            yield None
+        elif step.result is None:
             yield replace(step, fraction=0.8 * step.fraction)
         else:
             yield Progress("ordering samples by relationship", 0.85)

@@ -17,6 +17,7 @@ from genoviz.analyses.offtargets.pieces import PieceProgress, iter_pieces
 from genoviz.analyses.offtargets.request import make_request
 from genoviz.analyses.offtargets.scores import cfd_scores, has_scores
 from genoviz.analyses.offtargets.summaries import GuideSummaries
+from genoviz.analyses.offtargets.tiles import TASK_COMPARISONS
 from genoviz.errors import ParameterError
 from genoviz.model.offtargets.hits import COLUMNS, OffTargetHits
 from genoviz_app.opening.genome_files import OpenGenome
@@ -29,6 +30,7 @@ from genoviz_app.pages.offtargets.search.guide_groups import (
 )
 from genoviz_app.pages.offtargets.search.query import OffTargetQuery
 from genoviz_app.parts.words import n_words
+from genoviz_app.server.cluster import iter_shared
 
 MAX_HITS = 20_000_000
 MAX_SITES = 2_000_000
@@ -170,7 +172,15 @@ def iter_search(
     requests = [make_request(group.guides, planes, group.pattern, options) for group in groups]
     n_rows = sum(request.n_total * len(request.guides) for request in requests)
     result, next_at, n_shown = None, start + SHOWN_EVERY, 0
-    for progress in iter_pieces(requests, max_hits):
+
+    def make(scheduler: str | None) -> Iterator[PieceProgress]:
+        own = replace(options, scheduler=scheduler)
+        return iter_pieces([replace(request, options=own) for request in requests], max_hits)
+
+    for progress in iter_shared(make, is_large=n_rows >= TASK_COMPARISONS):
+        if progress is None:
+            yield None
+            continue
         began = time.perf_counter()
         fraction = progress.n_done / max(progress.n_total, 1)
         is_new = n_shown < progress.n_bases < planes.n_bases
