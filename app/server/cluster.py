@@ -20,9 +20,14 @@ _PATIENCE = 0.02
 
 
 def find_problem(scheduler: str) -> str:
-    """Return why a scheduler cannot be used, or "" if it answers."""
+    """Return why a scheduler cannot be used, or "" if it answers.
+
+    Dask's own messages are not logged from now on, as `ClusterError` says in a sentence what is
+    wrong.
+    """
     from genoviz.cluster.connection import open_client
 
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
     try:
         with open_client(scheduler):
             return ""

@@ -71,6 +71,15 @@ class _CountErrors(logging.Handler):
         COUNTS["error"] += 1
 
 
+def count_errors() -> None:
+    """Count errors that are logged from now on, and go on printing them and warnings."""
+    root = logging.getLogger()
+    if not root.handlers:  # Python prints only if there is no handler at all
+        root.addHandler(logging.lastResort)
+        logging.getLogger("tornado.access").setLevel(logging.ERROR)
+    root.addHandler(_CountErrors(logging.ERROR))
+
+
 class HealthHandler(RequestHandler):
     """Answers 200 while the server accepts users, and 503 during shutdown."""
 
@@ -148,7 +157,7 @@ class Health:
     def watch(self, tornado: Any) -> None:
         """Start counting errors and measuring the loop of a server."""
         self.tornado = tornado
-        logging.getLogger().addHandler(_CountErrors(logging.ERROR))
+        count_errors()
         if self._lag is not None:
             self._set_timer()
 

@@ -90,6 +90,25 @@ def test_a_server_that_is_told_to_stop_ends_by_itself(tmp_path):
             os.killpg(process.pid, signal.SIGKILL)
 
 
+def test_what_goes_wrong_in_a_server_is_counted_and_printed():
+    code = (
+        "import logging; from genoviz_app.server import watching; watching.count_errors()\n"
+        "log = logging.getLogger('genoviz_app.server.jobs')\n"
+        "try: 1 / 0\n"
+        "except ZeroDivisionError: log.exception('a job failed')\n"
+        "log.warning('a scheduler is gone')\n"
+        "logging.getLogger('tornado.access').warning('404 GET /favicon.ico')\n"
+        "print(watching.COUNTS['error'])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert done.stdout == "1\n"
+    assert re.fullmatch(
+        r"a job failed\nTraceback .*\nZeroDivisionError: division by zero\na scheduler is gone\n",
+        done.stderr,
+        re.DOTALL,
+    )
+
+
 def test_the_tabs_are_told_and_the_jobs_ended(monkeypatch):
     import asyncio
 
