@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from genoviz import iter_multi_trait, multi_trait, simulate_pedigree, single_step, snp_blup
+from genoviz.analyses.genotypes.prediction.mixed_solution import MixedSolution
 from genoviz.cli.main import main
 from genoviz.errors import ParameterError
 from genoviz.model.genotypes.genotypes import Genotypes, SampleTable
@@ -28,6 +29,18 @@ from tests.oracles.pedigree import group_shares, metafounder_relationships, rela
 WEIGHT = 0.3
 GENETIC, RESIDUAL = np.array([[0.6, 0.2], [0.2, 0.5]]), np.array([[0.9, -0.3], [-0.3, 0.5]])
 PERMANENT = np.array([[0.3, 0.1], [0.1, 0.2]])
+
+
+def test_solutions_of_an_effect_are_by_level_and_trait():
+    solution = MixedSolution(
+        np.array([0, 1]), np.array([0, 0]), np.array([0, 2]), np.array([1.0, 2.0]), None,
+        np.ones(2), is_converged=True, seconds=0.0,
+    )  # fmt: skip
+    nothing = np.nan
+    np.testing.assert_array_equal(
+        solution.of_effect(0, 2), [[1, nothing], [nothing, nothing], [nothing, 2]]
+    )
+    assert solution.of_effect(1, 2).shape == (0, 2)
 
 
 def positive(generator, size=2):

@@ -307,6 +307,7 @@ def test_a_large_factorisation_is_announced_and_a_huge_one_refused(monkeypatch):
     ("changes", "message"),
     [
         ({"form": "ssGBLUP"}, "form is 'ssGBLUP', needs one of ssSNPBLUP, ssGTABLUP"),
+        ({"polygenic_weight": 1}, "polygenic_weight is 1, needs more than 0 and less than 1"),
         ({"polygenic_weight": 0}, "polygenic_weight is 0, needs more than 0 and less than 1"),
         ({"heritability": 2}, "heritability is 2, needs more than 0"),
         ({"phenotype": np.full(N, np.nan)}, "none of the animals has a phenotype"),

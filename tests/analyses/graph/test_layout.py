@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from genoviz.analyses.graph.layout.options import default_window
+from genoviz.analyses.graph.layout.path_records import _hilbert_points
 from genoviz.analyses.graph.layout.path_sgd import iter_path_sgd_layout, path_sgd_layout
 from genoviz.analyses.graph.layout.run import learning_rates
 from genoviz.analyses.graph.layout.stress import path_stress, sampled_path_stress
@@ -112,6 +113,16 @@ def test_stress_of_a_run_is_of_the_same_pairs(graph):
     assert len(stress) == 31
     # The last one is of all terms, and those before of a tenth of them.
     assert np.ptp(stress[:-1]) < 1e-6 * stress[0]
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 4, 5, 16, 100])
+def test_a_hilbert_curve_fills_a_square_step_by_step(n):
+    points = _hilbert_points(n)
+    assert len(np.unique(points, axis=0)) == n
+    assert (np.abs(np.diff(points, axis=0)).sum(axis=1) == 1).all()
+    side = next(2**k for k in range(1, 9) if 4**k >= n)
+    assert points.min(initial=0) == 0
+    assert points.max(initial=0) < side
 
 
 @pytest.mark.parametrize("initialisation", ["d", "u", "g", "r", "h"])

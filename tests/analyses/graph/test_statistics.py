@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from genoviz.analyses.graph.query.statistics import graph_statistics, iter_graph_statistics
+from genoviz.analyses.graph.query.statistics_rows import statistics_rows
 from genoviz.cli.results import describe_graph
 from genoviz.errors import ParameterError
 from genoviz.io.graph.gfa import read_gfa
@@ -139,6 +140,12 @@ def test_progress_and_a_layout_of_another_graph():
     assert last.statistics == graph_statistics(graph)
     with pytest.raises(ParameterError, match="layout has 3 nodes, the graph has 40"):
         graph_statistics(graph, GraphLayout(np.zeros((3, 2, 2))))
+
+
+@pytest.mark.parametrize(("n", "words"), [(1, "1"), (2, "2 (1, 1 nodes)"), (0, "0")])
+def test_components_are_listed_if_there_are_several(n, words):
+    rows = statistics_rows(graph_statistics(make_graph([3] * n, [[k + 1] for k in range(n)])))
+    assert {row.name: row.value for row in rows}["Components"] == words
 
 
 def test_a_graph_without_nodes():

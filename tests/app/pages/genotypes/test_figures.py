@@ -61,6 +61,13 @@ def show_quantiles(figure, values):
     figure.show(dict.fromkeys(figure.dots.data, values), band, "")
 
 
+def test_the_axis_of_a_manhattan_plot_has_its_ends_and_its_label():
+    figure = ManhattanFigure("some", "p")
+    figure.show({name: [] for name in figure.dots.data}, (2.5, 9.0), "Observed")
+    assert (figure.plot.y_range.start, figure.plot.y_range.end) == (2.5, 9.0)
+    assert figure.plot.yaxis[0].axis_label == "Observed"
+
+
 FIGURES = {
     "scatter": (lambda: ScatterFigure(lambda _: None), show_scatter),
     "matrix": (

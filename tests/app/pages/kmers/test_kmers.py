@@ -280,6 +280,11 @@ def test_bins_have_every_hit_and_the_counts_of_every_place(opened, contig):
     edges, _size = choose_bins(view, length)
     highest = [max(every[a:b]) for a, b in itertools.pairwise(edges)]
     assert [int(text.replace(",", "")) for text in bins.counts["high_text"]] == highest
+    means = [
+        sum(every[a:b]) / max(sum(n > 0 for n in every[a:b]), 1)
+        for a, b in itertools.pairwise(edges)
+    ]
+    assert bins.counts["mean_text"] == [f"{mean:,.4g}" for mean in means]
 
 
 def test_bins_of_hits_are_exact_at_their_edges():
