@@ -149,6 +149,16 @@ def test_numbers_beyond_those_of_a_species_ask_for_its_autosomes(run, made):
     assert run("freq", "made.bed", "--autosomes", "30", "-o", "f.tsv")[2] == ""
 
 
+def test_a_seed_decides_genotypes_and_trait(run):
+    made = []
+    for name, seed in (("a", 3), ("b", 3), ("c", 4)):
+        assert run(*f"simulate -n 30 -m 60 -o {name} --seed {seed}".split())[0] == 0
+        made.append((Path(f"{name}.bed").read_bytes(), Path(f"{name}.pheno.tsv").read_text()))
+    first, same, other = made
+    assert first == same
+    assert all(one != another for one, another in zip(first, other, strict=True))
+
+
 def test_simulated_contigs_beyond_those_of_humans_say_what_they_need(run):
     code, _, err = run(*"simulate -n 9 -m 60 --contigs 24 -o many".split())
     assert (code, "other commands need --autosomes 24" in err) == (0, True)

@@ -309,6 +309,7 @@ def test_a_wide_mark_clears_the_ground_around_it(backend, coordinates):
     own = np.argwhere(LayoutDrawing(coordinates[[node]], backend="cpu").count(VIEW))
     plain = drawing.draw(VIEW, max_index=249).indices
     mark = MarkLayer([node], 250, line_width=5, halo_width=9)
+    assert MarkLayer([node], 1).index == 1, "the lowest but that of the ground"
     picture = drawing.draw(VIEW, marks=[mark], max_index=249).indices
     pixels = np.stack(np.meshgrid(*map(np.arange, picture.shape), indexing="ij"), axis=-1)
     distances = np.sqrt(((pixels[:, :, None] - own) ** 2).sum(axis=-1).min(axis=-1))

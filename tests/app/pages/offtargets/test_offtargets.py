@@ -34,7 +34,7 @@ from genoviz_app.opening.genome_files import (
 from genoviz_app.pages.offtargets import OffTargetsPage
 from genoviz_app.pages.offtargets.hits.alignment_html import dots_html, stacked_html
 from genoviz_app.pages.offtargets.hits.bulge_kinds import KIND_SIZES
-from genoviz_app.pages.offtargets.hits.card import HitCard, card_html, flank_of
+from genoviz_app.pages.offtargets.hits.card import HitCard, card_html, flank_of, masked_in
 from genoviz_app.pages.offtargets.hits.exports import caption_of, iter_write_found, write_figure
 from genoviz_app.pages.offtargets.hits.figures import PlacesPanel, make_cells
 from genoviz_app.pages.offtargets.hits.filter import HitFilter, filter_hits
@@ -362,6 +362,13 @@ def test_bins_have_every_hit_once(result, mode):
     is_near = (result.hits.starts >= 20_000) & (result.hits.starts < 20_300)
     assert part.bin_bp == 1
     assert part.columns["n"].sum() == (is_near.sum())
+
+
+@pytest.mark.parametrize(("low", "high"), [(0, 30), (7, 15), (9, 12), (6, 7), (20, 25), (12, 13)])
+def test_masked_bases_are_those_of_the_intervals(low, high):
+    masked = np.array([[5, 9], [12, 20]])
+    wanted = [any(start <= at < stop for start, stop in masked) for at in range(low, high)]
+    assert masked_in(masked, low, high).tolist() == wanted
 
 
 def test_the_hit_of_the_card_is_lit(session, result, monkeypatch):
