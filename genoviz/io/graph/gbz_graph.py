@@ -18,6 +18,7 @@ from genoviz.generators import report
 from genoviz.io.graph import gbz_loops
 from genoviz.io.graph.gbz_parts import NAME_TAG, GbwtIndex, PathFields, Segments, name_paths
 from genoviz.io.graph.gfa_names import RepeatedNameError, build_node_table
+from genoviz.io.graph.packed_letters import PackedLetters
 from genoviz.io.graph.simple_sds import ElementReader
 from genoviz.kernels.gbwt import FAULTS, NO_STEP, DecodedPaths
 from genoviz.model import ByteStrings, PangenomeGraph
@@ -25,6 +26,7 @@ from genoviz.model.columns import expand_counts
 from genoviz.model.graph.pangenome import MAX_NODES
 
 _LETTERS = ord("A"), ord("z")
+_BASES_AT_ONCE = 1 << 27
 
 Progress = tuple[str, int, int]
 
@@ -67,15 +69,20 @@ def check_name(
     index: GbwtIndex,
     slots: np.ndarray,
     edges: np.ndarray,
-    data: np.ndarray,
+    data: np.ndarray | PackedLetters,
     offsets: np.ndarray,
 ) -> Generator[Progress, None, None]:
     """Reject invalid letters, and a graph that does not match its stable name.
 
     The name is the SHA-256 of all nodes, sequences and links as GFA lines.
     """
-    if not (_LETTERS[0] <= data.min() and data.max() <= _LETTERS[1]):
-        raise reader.refuse("has a sequence with a character that is not a letter (damaged file)")
+    for first in range(0, len(data), _BASES_AT_ONCE):
+        yield "Checking sequences", first, len(data)
+        part = data[first : first + _BASES_AT_ONCE]
+        if not (_LETTERS[0] <= part.min() and part.max() <= _LETTERS[1]):
+            raise reader.refuse(
+                "has a sequence with a character that is not a letter (damaged file)"
+            )
     expected = tags.get(NAME_TAG)
     if expected is None:
         return

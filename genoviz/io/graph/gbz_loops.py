@@ -220,13 +220,14 @@ def iter_stable_name(
         part, starts = slots[first:last], edge_starts[first : last + 1]
         n_bytes = int((offsets[part + 1] - offsets[part]).sum()) + len(part) * (4 + _MAX_DIGITS)
         out = np.empty(n_bytes + int(starts[-1] - starts[0]) * (8 + 2 * _MAX_DIGITS), np.uint8)
-        n = _render_nodes(data, offsets, part, starts, edges, first_node, out)
+        before, end = offsets[part[0]], offsets[part[-1] + 1]
+        n = _render_nodes(data[before:end], before, offsets, part, starts, edges, first_node, out)
         digest.update(out[:n].data)
     return digest.hexdigest()
 
 
 @njit(nogil=True, cache=True)
-def _render_nodes(data, offsets, slots, edge_starts, edges, first_node, out):
+def _render_nodes(letters, before, offsets, slots, edge_starts, edges, first_node, out):
     n = 0
     for k in range(len(slots)):
         slot = slots[k]
@@ -235,7 +236,7 @@ def _render_nodes(data, offsets, slots, edge_starts, edges, first_node, out):
         out[n] = TAB
         n += 1
         for i in range(offsets[slot], offsets[slot + 1]):
-            out[n] = data[i]
+            out[n] = letters[i - before]
             n += 1
         out[n] = NEWLINE
         n += 1

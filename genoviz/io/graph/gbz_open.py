@@ -40,6 +40,7 @@ from genoviz.io.graph.gbz_parts import (
     read_segments,
     read_start,
 )
+from genoviz.io.graph.packed_letters import PackedLetters
 from genoviz.io.graph.simple_sds import ElementReader
 from genoviz.kernels.gbwt import FAULTS
 from genoviz.model import PangenomeGraph
@@ -61,7 +62,8 @@ class OpenGbz:
         int64: the node IDs in use, counted from the first; uint32, shape (n_edges, 2): the links as
         handles of slots, each from its smaller slot, in rising order.
     bases, offsets
-        uint8 or None: the sequences of all slots; int64, shape (n_slots + 1,): where each begins.
+        uint8 or None: the sequences of all slots, which are decoded where a slice is taken; int64,
+        shape (n_slots + 1,): where each begins.
     notes
         What the reader has left out.
     """
@@ -73,7 +75,7 @@ class OpenGbz:
     record_starts: np.ndarray
     slots: np.ndarray
     edges: np.ndarray
-    bases: np.ndarray | None
+    bases: np.ndarray | PackedLetters | None
     offsets: np.ndarray
     translation: Segments | None
     notes: list[str]
@@ -157,7 +159,7 @@ class OpenGbz:
             self.index,
             self.slots,
             self.edges,
-            self.bases,
+            self.bases if self.bases is None else self.bases[:],
             self.offsets,
             self.translation,
         )
@@ -186,10 +188,9 @@ def iter_open(
     names = read_path_fields(reader, index)
     yield "Reading nodes", 8 * reader.at, n_bytes
     version, n_nodes, flags = read_graph_header(reader)
-    bases = reader.strings(
+    bases, offsets = reader.letters(
         "the list of sequences", is_compressed=version >= ZSTD_GRAPH, wants=sequences
     )
-    offsets = bases.offsets if sequences else bases[1]
     translation = read_segments(reader, flags, len(offsets) - 1)
     if reader.at != len(reader.words):
         raise reader.refuse(
@@ -202,10 +203,7 @@ def iter_open(
     if edges is None:
         raise reader.refuse("has a link in one direction alone in its GBWT (damaged file)")
     if sequences:
-        data = bases.data
-        yield from check_name(reader, tags, index, slots, edges, data, offsets)
-    else:
-        data = None
+        yield from check_name(reader, tags, index, slots, edges, bases, offsets)
     notes = []
     if translation is not None:
         kept = fit_segments(index, translation, slots, edges, ends) if segments else None
@@ -223,7 +221,7 @@ def iter_open(
         record_starts,
         slots,
         edges,
-        data,
+        bases,
         offsets,
         translation,
         notes,

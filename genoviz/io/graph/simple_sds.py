@@ -10,17 +10,16 @@ Simple-SDS serialization format: SERIALIZATION.md of jltsiren/simple-sds
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-import numba
 import numpy as np
 from numba import njit
 
 from genoviz.errors import FileFormatError
 from genoviz.io.files.optional import import_reader
 from genoviz.io.files.reading_rules import RULES, show_bytes
+from genoviz.io.graph.packed_letters import PackedLetters, integer_at
 from genoviz.model import ByteStrings
 from genoviz.model.columns import iter_row_slices
 
@@ -124,8 +123,18 @@ class ElementReader:
             raise self.damaged(what)
         return values, length
 
-    def strings(self, what: str, *, is_compressed: bool = False, wants: bool = True) -> ByteStrings:
-        """Return an array of strings; with ``wants=False`` only all lengths, without data."""
+    def strings(self, what: str) -> ByteStrings:
+        """Return an array of strings."""
+        data, offsets = self.letters(what)
+        return ByteStrings(data[:], offsets)
+
+    def letters(
+        self, what: str, *, is_compressed: bool = False, wants: bool = True
+    ) -> tuple[np.ndarray | PackedLetters | None, np.ndarray]:
+        """Return the letters of an array of strings, and where each begins and the last ends.
+
+        A slice of the letters is uint8. With ``wants=False`` there are none.
+        """
         starts, _ = self.integer_set(what)
         if len(starts) and starts[0] != 0:
             raise self.damaged(what)
@@ -136,15 +145,13 @@ class ElementReader:
         else:
             alphabet = self.byte_vector()
             words, n_bytes, width = self.packed(what)
-            data = None
-            if wants:
-                data = np.empty(n_bytes, np.uint8)
-                if width > 8 or len(alphabet) > 256 or not _translate(words, width, alphabet, data):
-                    raise self.damaged(what)
+            if width > 8 or len(alphabet) > 256:
+                raise self.damaged(what)
+            data = PackedLetters(words, width, alphabet, n_bytes, self.damaged(what))
+            data = data if wants else None
         if (len(starts) == 0 and n_bytes) or (len(starts) and starts[-1] > n_bytes):
             raise self.damaged(what)
-        offsets = np.append(starts, n_bytes)
-        return (data, offsets) if data is None else ByteStrings(data, offsets)
+        return data, np.append(starts, n_bytes)
 
     def _unpacked(self, what: str, packed: np.ndarray, n_bytes: int) -> np.ndarray:
         """Return the bytes decompressed by Zstandard."""
@@ -186,41 +193,6 @@ class ElementReader:
             )
 
 
-@njit(nogil=True, cache=True, inline="always")
-def _integer_at(words, width, i):
-    """Return integer ``i`` of packed integers; uint64."""
-    bit = i * width
-    word, shift = bit >> 6, np.uint64(bit & 63)
-    value = words[word] >> shift
-    if shift + np.uint64(width) > np.uint64(64):
-        value |= words[word + 1] << (np.uint64(64) - shift)
-    return value & (~np.uint64(0) >> np.uint64(64 - width))
-
-
-def _translate(words: np.ndarray, width: int, alphabet: np.ndarray, data: np.ndarray) -> bool:
-    """Map packed numbers to letters, in all threads; return whether all have one."""
-    firsts = range(0, len(data), _SLICE)
-    with ThreadPoolExecutor(numba.config.NUMBA_NUM_THREADS) as pool:
-        return all(
-            pool.map(
-                lambda first: _translate_part(
-                    words, width, alphabet, first, data[first : first + _SLICE]
-                ),
-                firsts,
-            )
-        )
-
-
-@njit(nogil=True, cache=True)
-def _translate_part(words, width, alphabet, first, data):
-    for i in range(len(data)):
-        rank = np.int64(_integer_at(words, width, first + i))
-        if rank >= len(alphabet):
-            return False
-        data[i] = alphabet[rank]
-    return True
-
-
 @njit(nogil=True, cache=True)
 def _join_parts(high, n_bits, low, width, length, values):
     """Decode values from unary high parts and binary low parts; return whether they fit."""
@@ -234,7 +206,7 @@ def _join_parts(high, n_bits, low, width, length, values):
                 bucket = np.int64(bit + shift - n)
                 if bucket > length >> np.int64(width):
                     return False
-                value = (bucket << np.int64(width)) + np.int64(_integer_at(low, width, n))
+                value = (bucket << np.int64(width)) + np.int64(integer_at(low, width, n))
                 if value < last or value > length:
                     return False
                 values[n] = last = value
@@ -314,3 +286,6 @@ def _pack(values, width, words):
         words[word] |= value << shift
         if shift + np.uint64(width) > np.uint64(64):
             words[word + 1] |= value >> (np.uint64(64) - shift)
+
+
+# Compiled with genoviz/io/graph/packed_letters.py: 67f7dc25863e13d6
