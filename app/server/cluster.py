@@ -41,9 +41,7 @@ def is_worth_sharing(genotypes: Genotypes, of_task: int | None = None) -> bool:
     return n_genotypes > (of_task or variant_blocks.TASK_GENOTYPES)
 
 
-def iter_shared(
-    make: Callable[[str | None], Generator[Any, None, None]], *, is_large: bool
-) -> Iterator[Any]:
+def iter_shared(make: Callable[[str | None], Generator[Any, None, None]]) -> Iterator[Any]:
     """Yield the steps of an analysis, or None if there is no news; `SETTINGS` names the scheduler.
 
     If the scheduler or its workers go away, the analysis begins anew in this process.
@@ -52,17 +50,13 @@ def iter_shared(
     ----------
     make
         Returns the steps. Called with the address of a scheduler, or None for this process.
-    is_large
-        Whether it is worth sharing.
     """
-    if is_large and SETTINGS.scheduler:
-        try:
-            yield from _iter_aside(make(SETTINGS.scheduler))
-            return
-        except ClusterError as error:
-            record("cluster failed", why=str(error))
-            log.warning("%s; an analysis is computed by the server itself", error)
-    yield from make(None)
+    try:
+        yield from _iter_aside(make(SETTINGS.scheduler))
+    except ClusterError as error:
+        record("cluster failed", why=str(error))
+        log.warning("%s; an analysis is computed by the server itself", error)
+        yield from make(None)
 
 
 def _iter_aside(steps: Generator[Any, None, None]) -> Iterator[Any]:

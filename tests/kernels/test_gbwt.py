@@ -147,3 +147,15 @@ def test_a_record_that_is_not_one_is_found(backend, at, byte):
     data[records.record_bytes[3] + at] = byte
     kernel = load_kernel("gbwt", backend)
     assert kernel.measure_records(data, *records[1:], np.zeros(6, np.int64)) == 3
+
+
+def test_a_record_with_two_edges_to_one_node_is_found(backend):
+    _, records = make_records([[1, 2], [1, 3]], 3)
+    kernel, data = load_kernel("gbwt", backend), records.data.copy()
+    (first,) = (k for k, at in enumerate(records.record_bytes[:-1].tolist()) if data[at] == 2)
+    edge = int(records.record_bytes[first]) + 3
+    assert data[edge] == 2, "from node 2 to node 3"
+    sizes = np.zeros(6, np.int64)
+    assert kernel.measure_records(data, *records[1:], sizes) == -1
+    data[edge] = 0
+    assert kernel.measure_records(data, *records[1:], sizes) == first

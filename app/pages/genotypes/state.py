@@ -18,6 +18,7 @@ from genoviz_app.pages.genotypes.quality.thresholds import Thresholds
 from genoviz_app.parts.questions import Question
 from genoviz_app.server.cluster import is_worth_sharing, iter_shared
 from genoviz_app.server.jobs import KERNELS
+from genoviz_app.server.settings import SETTINGS
 from genoviz_app.session.address import Region
 from genoviz_app.session.graph_places import on_graph
 from genoviz_app.session.session import Session
@@ -51,10 +52,12 @@ class Quality:
 
 def iter_measure(genotypes: Genotypes) -> Iterator[Progress]:
     """Yield progress; the last one has the `Quality`."""
-    steps = iter_shared(
-        lambda scheduler: iter_variant_statistics(genotypes, scheduler=scheduler),
-        is_large=is_worth_sharing(genotypes),
-    )
+
+    def make(scheduler: str | None) -> Iterator[Progress]:
+        return iter_variant_statistics(genotypes, scheduler=scheduler)
+
+    is_shared = SETTINGS.scheduler and is_worth_sharing(genotypes)
+    steps = iter_shared(make) if is_shared else make(None)
     variants = yield from report_last(steps, 0.0, 0.3, what="measuring variants")
     # The statistics cache these, so the page does not compute them while drawing.
     yield from report_last(variants.iter_hwe_p(), 0.3, 0.5)

@@ -11,6 +11,7 @@ import pytest
 
 from genoviz.errors import FileFormatError, ParameterError
 from genoviz.io.graph.gbz import read_gbz
+from genoviz.io.graph.gbz_graph import _take_bases
 from genoviz.io.graph.gbz_writer import write_gbz
 from genoviz.io.graph.gfa import read_gfa
 from genoviz.io.graph.gfa_writer import write_gfa
@@ -363,3 +364,17 @@ def test_a_gbz_and_its_gfa_are_each_other(small, tmp_path):
     assert as_names(read_graph(tmp_path / "a.gfa")) == as_names(graph)
     write_gbz(read_graph(tmp_path / "a.gfa"), tmp_path / "b.gbz")
     assert (tmp_path / "b.gbz").read_bytes() == small.read_bytes()
+
+
+def test_segments_take_their_own_bases_alone():
+    """Stored nodes between segments may be of none."""
+    data, offsets = np.frombuffer(b"ACGTACGTAC", np.uint8), np.array([0, 2, 3, 6, 8, 10])
+    first, last = np.array([0, 3]), np.array([1, 4])
+    lengths = offsets[last + 1] - offsets[first]
+    assert list(_take_bases(data, offsets, first, last, lengths)) == ["ACG", "GTAC"]
+    first, last = np.array([0, 2, 3]), np.array([1, 2, 4])
+    lengths = offsets[last + 1] - offsets[first]
+    assert list(_take_bases(data, offsets, first, last, lengths)) == ["ACG", "TAC", "GTAC"]
+    first, last = np.array([0, 1, 2, 4]), np.array([0, 1, 2, 4])
+    lengths = offsets[last + 1] - offsets[first]
+    assert list(_take_bases(data, offsets, first, last, lengths)) == ["AC", "G", "TAC", "AC"]

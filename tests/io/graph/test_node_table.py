@@ -31,6 +31,12 @@ def read(tmp_path):
     return read
 
 
+def test_a_column_whose_half_are_texts_is_one_of_texts(read):
+    assert column(read, "node,value\n1,7\n2,x\n", "value")[1] == "texts"
+    with pytest.raises(FileFormatError, match="line 3: 'x' is not a number"):
+        read("node,value\n1,7\n2,x\n3,8\n")
+
+
 def column(read, text, name=""):
     found = read(text).find(name)
     return found.name, found.kind, found.values.tolist(), found.texts

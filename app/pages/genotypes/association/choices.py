@@ -19,6 +19,7 @@ from genoviz.model.genotypes.traits import Trait, as_numbers, category_levels, r
 from genoviz_app.pages.genotypes.state import GenotypeState
 from genoviz_app.parts.words import n_words
 from genoviz_app.server.cluster import is_worth_sharing, iter_shared
+from genoviz_app.server.settings import SETTINGS
 
 if TYPE_CHECKING:
     from genoviz.analyses.genotypes.association.scan import AssociationScan
@@ -106,12 +107,12 @@ def iter_scan(genotypes: Genotypes, design: Design, model: str, **coding: Any) -
 
     options |= {"model": model, **coding}
     of_task = TASK_GENOTYPES.get(model, min(TASK_GENOTYPES.values()))
-    return iter_shared(
-        lambda scheduler: iter_associate(
-            genotypes, design.phenotype, scheduler=scheduler, **options
-        ),
-        is_large=is_worth_sharing(genotypes, of_task),
-    )
+
+    def make(scheduler: str | None) -> Iterator[Any]:
+        return iter_associate(genotypes, design.phenotype, scheduler=scheduler, **options)
+
+    is_shared = SETTINGS.scheduler and is_worth_sharing(genotypes, of_task)
+    return iter_shared(make) if is_shared else make(None)
 
 
 @dataclass(frozen=True)

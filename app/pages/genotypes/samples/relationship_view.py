@@ -12,6 +12,7 @@ from genoviz.analyses.genotypes.relationships import RelationshipMatrix, iter_re
 from genoviz.generators import Progress
 from genoviz.model.genotypes.genotypes import Genotypes
 from genoviz_app.server.cluster import is_worth_sharing, iter_shared
+from genoviz_app.server.settings import SETTINGS
 
 MAX_SAMPLES = 20_000
 """Samples of the largest matrix that the page computes."""
@@ -91,13 +92,13 @@ def iter_relate(
     genotypes: Genotypes, method: str, samples: np.ndarray | None
 ) -> Iterator[Progress]:
     """Compute a matrix and the data of its figures; the last step has the `RelationshipView`."""
-    steps = iter_shared(
-        lambda scheduler: iter_relationship_matrix(
-            genotypes, method=method, samples=samples, scheduler=scheduler
-        ),
-        is_large=is_worth_sharing(genotypes),
-    )
-    for step in steps:
+
+    def make(scheduler: str | None) -> Iterator[Progress]:
+        options = {"method": method, "samples": samples, "scheduler": scheduler}
+        return iter_relationship_matrix(genotypes, **options)
+
+    is_shared = SETTINGS.scheduler and is_worth_sharing(genotypes)
+    for step in iter_shared(make) if is_shared else make(None):
         if step is None:
             yield None
         elif step.result is None:

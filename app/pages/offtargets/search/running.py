@@ -31,6 +31,7 @@ from genoviz_app.pages.offtargets.search.guide_groups import (
 from genoviz_app.pages.offtargets.search.query import OffTargetQuery
 from genoviz_app.parts.words import n_words
 from genoviz_app.server.cluster import iter_shared
+from genoviz_app.server.settings import SETTINGS
 
 MAX_HITS = 20_000_000
 MAX_SITES = 2_000_000
@@ -177,7 +178,8 @@ def iter_search(
         own = replace(options, scheduler=scheduler)
         return iter_pieces([replace(request, options=own) for request in requests], max_hits)
 
-    for progress in iter_shared(make, is_large=n_rows >= TASK_COMPARISONS):
+    is_shared = SETTINGS.scheduler and n_rows >= TASK_COMPARISONS
+    for progress in iter_shared(make) if is_shared else make(None):
         if progress is None:
             yield None
             continue
