@@ -6,7 +6,7 @@
 // drawn or scrolled: Panel drops it, and the table would keep the rows of its size before.
 document.addEventListener("DOMContentLoaded", () => {
   const view = Bokeh.Models.get("panel.models.tabulator.DataTabulator").prototype.default_view.prototype
-  const {after_resize, connect, remove, render, restore_scroll, tableBuilt} = view
+  const {after_resize, connect, invalidate_render, remove, render, restore_scroll, tableBuilt} = view
   const AGAIN_MILLISECONDS = 100
 
   view.connect = function (signal, react) {
@@ -44,6 +44,14 @@ document.addEventListener("DOMContentLoaded", () => {
     remove.call(this)
   }
 
+  const holderOf = (view) => view.shadow_el.querySelector(".tabulator-tableholder")
+  const hasFocus = (view) => view.shadow_el.activeElement?.matches(".tabulator-tableholder") ?? false
+
+  view.invalidate_render = function () {
+    this.hadFocus ||= hasFocus(this)
+    invalidate_render.call(this)
+  }
+
   view.render = function () {
     this.isBehind = false
     this.el.toggleAttribute("data-unfinished", true) // the style says so until the table is there
@@ -55,7 +63,7 @@ document.addEventListener("DOMContentLoaded", () => {
     const isFixed = model.page_size !== null && !this._automatic_page_size
     if (!model.pagination || isFixed || this._initializing || !tabulator) return
     this._automatic_page_size = true
-    const holder = this.shadow_el.querySelector(".tabulator-tableholder")
+    const holder = holderOf(this)
     if (holder === null) return  // the table is being rebuilt
     const heights = [...holder.querySelectorAll(".tabulator-row")].map((row) => row.offsetHeight)
     const highest = Math.max(...heights)
@@ -94,11 +102,11 @@ document.addEventListener("DOMContentLoaded", () => {
   // Arrow keys move through the rows, and Enter or Space acts like a click. Above the first row, they move
   // through the headers, where Enter sorts.
   const steps = {ArrowDown: 1, ArrowUp: -1}, columns = {ArrowRight: 1, ArrowLeft: -1}
-  const walk = (event) => {
+  const isHere = (part) => part?.id === "row-of-keys"
+  const walk = (view, event) => {
     const {currentTarget: holder, key} = event
     const rows = [...holder.querySelectorAll(".tabulator-row")]
     const heads = [...holder.parentElement.querySelectorAll(HEADS)].filter((head) => head.offsetWidth > 0)
-    const isHere = (part) => part.id === "row-of-keys"
     const [at, column] = [rows.findIndex(isHere), heads.findIndex(isHere)]
     // A table is one stop of the Tab key.
     if (key === "Tab") for (const box of holder.querySelectorAll("input")) box.tabIndex = -1
@@ -112,8 +120,19 @@ document.addEventListener("DOMContentLoaded", () => {
       next.id = "row-of-keys"
       next.scrollIntoView({block: "nearest", inline: "nearest"})
       holder.setAttribute("aria-activedescendant", "row-of-keys")
+      view.rowOfKeys = shownRows(view).findIndex((row) => row.element === next)
     }
     if (key in steps || key === " " || (column >= 0 && key in columns)) event.preventDefault()
+  }
+
+  // Rows of the page that is shown; some of a long one have no element yet.
+  const shownRows = (view) => view.tabulator.rowManager.getDisplayRows()
+  const returnToRow = (view) => {
+    const rows = shownRows(view)
+    if (rows.some((row) => isHere(row.element))) return
+    if (!hasFocus(view)) view.rowOfKeys = -1 // whoever comes back begins above the first row
+    const element = rows[view.rowOfKeys]?.getElement()
+    if (element) element.id = "row-of-keys"
   }
 
   view.tableBuilt = function () {
@@ -121,7 +140,12 @@ document.addEventListener("DOMContentLoaded", () => {
     this.el.removeAttribute("data-unfinished")
     this.shadow_el.addEventListener("pointerover", tell)
     arrange(this.shadow_el)
-    this.shadow_el.querySelector(".tabulator-tableholder")?.addEventListener("keydown", walk)
+    holderOf(this)?.addEventListener("keydown", (event) => walk(this, event))
+    const isFree = [null, document.body].includes(document.activeElement)
+    if (this.hadFocus && isFree) holderOf(this)?.focus({preventScroll: true})
+    this.hadFocus = false
+    this.tabulator.on("renderComplete", () => returnToRow(this))
+    returnToRow(this)
     if (this.isBehind) queueMicrotask(() => this.invalidate_render())
   }
 })

@@ -288,6 +288,11 @@ def tracks_url(tmp_path_factory):
         yield url
 
 
+def describe_page(page):
+    """What a page shows when a condition does not come about, with the contents of its fields."""
+    return f"the condition did not come about:\n{page.locator('body').aria_snapshot()}"
+
+
 def wait_in(page, condition, seconds=PATIENCE):
     """Poll a condition while the browser handles its events, at increasing intervals."""
     end = time.monotonic() + seconds
@@ -299,7 +304,7 @@ def wait_in(page, condition, seconds=PATIENCE):
         except Exception:
             if time.monotonic() > end:
                 raise
-        assert time.monotonic() < end, "the condition did not come about"
+        assert time.monotonic() < end, describe_page(page)
         page.wait_for_timeout(pause)
         pause = min(1.3 * pause, LONGEST_PAUSE)
 

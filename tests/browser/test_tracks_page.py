@@ -30,12 +30,8 @@ class TracksVisit(Visit):
         field.fill(text)
         field.press("Enter")
 
-    def go_to(self, text, ends):
-        """Type a region until it is shown, because the moving view may overwrite the text."""
-        self.insist(lambda: self.go(text), lambda: self.ends == ends)
-
     def rest_at(self, text, ends):
-        """Type a region until it is shown and the view is at rest."""
+        """Type a region until it is shown, because the moving view may overwrite the text."""
         # The field has the typed text at once, whether or not the view has gone there.
         place = f"c1:{ends[0]}-{ends[1]}"
         self.insist(lambda: self.go(text), lambda: self.ends == ends and place in self.page.url)
@@ -104,15 +100,14 @@ def test_what_was_not_found_stays_in_the_field_to_be_mended(tracks):
 
 
 def test_the_link_opens_the_same_view_again(tracks, tabs):
-    tracks.go_to("c1:1,001-3,000", (1001, 3000))
-    tracks.until(lambda: "at=c1:1001-3000" in tracks.page.url)
+    tracks.rest_at("c1:1,001-3,000", (1001, 3000))
     again = TracksVisit(tabs.new_page(), tracks.page.url)
     again.until(lambda: again.ends == (1001, 3000))
     again.until(lambda: again.page.get_by_text("reads.bed").count() > 0)
 
 
 def test_values_under_the_pointer_are_those_of_all_tracks(tracks):
-    tracks.go_to("c1:60,001-60,500", (60_001, 60_500))
+    tracks.rest_at("c1:60,001-60,500", (60_001, 60_500))
     values = tracks.page.locator(".margin .value")
 
     def point():
@@ -125,7 +120,7 @@ def test_values_under_the_pointer_are_those_of_all_tracks(tracks):
 
 
 def test_counts_of_the_view(tracks):
-    tracks.go_to("c1:20,001-24,000", (20_001, 24_000))
+    tracks.rest_at("c1:20,001-24,000", (20_001, 24_000))
     cells = tracks.page.locator(".tabulator-row .tabulator-cell")
     tracks.insist(
         tracks.page.get_by_role("button", name="Count", exact=True).click,
@@ -134,7 +129,7 @@ def test_counts_of_the_view(tracks):
 
 
 def test_pages_are_switched_and_come_back(tracks):
-    tracks.go_to("c1:1,001-3,000", (1001, 3000))
+    tracks.rest_at("c1:1,001-3,000", (1001, 3000))
     pangenome, back = (
         tracks.page.get_by_role("button", name=name) for name in ("Pangenome", "Tracks")
     )

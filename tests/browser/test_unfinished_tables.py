@@ -136,6 +136,46 @@ def test_a_table_that_scrolls_takes_its_new_height_afterwards(visit):
     assert visit.errors == []
 
 
+# Draws the shown table again, with new rows or as a whole, and waits until it is there. Returns the
+# positions of the rows that the keys have come to, and whether the focus is there.
+DRAW_AGAIN = """async (way) => {
+  const Table = Bokeh.Models.get("panel.models.tabulator.DataTabulator")
+  const find = (view) => view.model instanceof Table && view.el.offsetHeight > 0
+    ? view : (view.child_views ?? []).map(find).find((each) => each)
+  const view = Bokeh.index.roots.map(find).find((each) => each)
+  const rows = () => [...view.shadow_el.querySelectorAll(".tabulator-row")]
+  const [before] = rows(), n = rows().length
+  const holder = () => view.shadow_el.querySelector(".tabulator-tableholder")
+  const old = holder()
+  if (way === "rows") view.model.source.properties.data.change.emit()
+  else view.invalidate_render()
+  const isThere = () => rows().length === n && !before.isConnected
+    && (way === "rows" || (holder() !== old && !view._building))
+  for (let i = 0; !isThere() && i < 1200; i += 1) {
+    await new Promise((then) => setTimeout(then, 50))
+  }
+  const here = rows().flatMap((row, i) => row.id === "row-of-keys" ? [i] : [])
+  return [here, view.shadow_el.activeElement === holder()]
+}"""
+
+
+def test_keys_stay_at_their_row_when_a_table_is_drawn_again(visit):
+    """They did nothing any more if the table was fitted to its height at that moment."""
+    visit.show_tab("Paths")
+    rows = visit.page.locator(".tabulator-row:visible")
+    visit.until(lambda: rows.count() > 5)
+    visit.page.locator(".tabulator-tableholder:visible").first.focus()
+    for _ in range(3):
+        visit.page.keyboard.press("ArrowDown")
+    for way in ("rows", "whole"):
+        assert (way, visit.page.evaluate(DRAW_AGAIN, way)) == (way, [[2], True])
+    visit.page.keyboard.press("ArrowUp")
+    assert visit.page.evaluate(DRAW_AGAIN, "rows") == [[1], True]
+    visit.page.evaluate("() => document.activeElement.blur()")
+    assert visit.page.evaluate(DRAW_AGAIN, "rows") == [[], False]
+    assert visit.errors == []
+
+
 # Number of layouts of a figure for 20 changes of its container.
 LAID_OUT = """async () => {
   const find = (view) => view.model.type === "Figure" && view.el.isConnected
