@@ -54,12 +54,18 @@ def _translate(
     words: np.ndarray, width: int, alphabet: np.ndarray, first: int, data: np.ndarray
 ) -> bool:
     """Map packed numbers from one on to letters, in all threads; return whether all have one."""
+    letters = np.zeros(1 << width, np.uint8)  # of each number that can be packed
+    n_known = min(len(alphabet), len(letters))
+    letters[:n_known] = alphabet[:n_known]
     places = range(0, len(data), _SLICE)
     with ThreadPoolExecutor(numba.config.NUMBA_NUM_THREADS) as pool:
         return all(
             pool.map(
-                lambda place: _translate_part(
-                    words, width, alphabet, first + place, data[place : place + _SLICE]
+                lambda place: (
+                    _translate_part(
+                        words, width, letters, first + place, data[place : place + _SLICE]
+                    )
+                    < n_known
                 ),
                 places,
             )
@@ -67,10 +73,25 @@ def _translate(
 
 
 @njit(nogil=True, cache=True)
-def _translate_part(words, width, alphabet, first, data):
+def _translate_part(words, width, letters, first, data):
+    """Fill ``data``; return the highest number. The bits of a word are shifted out."""
+    highest = np.uint64(0)
+    if len(data) == 0:
+        return highest
+    size, mask = np.uint64(width), np.uint64(len(letters) - 1)
+    word, shift = (first * width) >> 6, np.uint64(first * width & 63)
+    held, n_held = words[word] >> shift, np.uint64(64) - shift
     for i in range(len(data)):
-        rank = np.int64(integer_at(words, width, first + i))
-        if rank >= len(alphabet):
-            return False
-        data[i] = alphabet[rank]
-    return True
+        if n_held >= size:
+            number = held & mask
+            held >>= size
+            n_held -= size
+        else:
+            word += 1
+            following = words[word]
+            number = (held | (following << n_held)) & mask
+            held = following >> (size - n_held)
+            n_held += np.uint64(64) - size
+        highest = max(highest, number)
+        data[i] = letters[number]
+    return highest

@@ -15,6 +15,7 @@ from genoviz.io.graph.gbz_graph import _take_bases
 from genoviz.io.graph.gbz_writer import write_gbz
 from genoviz.io.graph.gfa import read_gfa
 from genoviz.io.graph.gfa_writer import write_gfa
+from genoviz.io.graph.packed_letters import PackedLetters
 from genoviz.io.graph.reader import read_graph
 from genoviz.io.graph.simple_sds import ElementReader, sds_bytes, sds_element
 from genoviz.model import ByteStrings, PangenomeGraph
@@ -378,3 +379,23 @@ def test_segments_take_their_own_bases_alone():
     first, last = np.array([0, 1, 2, 4]), np.array([0, 1, 2, 4])
     lengths = offsets[last + 1] - offsets[first]
     assert list(_take_bases(data, offsets, first, last, lengths)) == ["AC", "G", "TAC", "AC"]
+
+
+@pytest.mark.parametrize("width", range(1, 9))
+def test_packed_letters_are_those_of_their_bits(width):
+    numbers = np.random.default_rng(width)
+    alphabet = numbers.permutation(256)[: 1 << width].astype(np.uint8)
+    words = numbers.integers(0, 1 << 64, 40, dtype=np.uint64)
+    n = 40 * 64 // width
+    bits = np.unpackbits(words.view(np.uint8), count=n * width, bitorder="little")
+    packed = bits.reshape(n, width) @ (1 << np.arange(width))
+    damage = FileFormatError("a.gbz", "is damaged")
+    letters = PackedLetters(words, width, alphabet, n, damage)
+    for first in range(80):
+        for stop in (first, first + 1, first + 67, n):
+            assert np.array_equal(letters[first:stop], alphabet[packed[first:stop]])
+    known = replace(letters, alphabet=alphabet[: packed.max()])  # without the highest one
+    first = int(packed.argmax())
+    assert len(known[:first]) == first
+    with pytest.raises(FileFormatError, match="is damaged"):
+        known[first : first + 1]
