@@ -9,6 +9,7 @@ import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -64,6 +65,8 @@ class FileCache:
         Called with a path; returns the approximate memory of its content in bytes.
     is_apart
         Called with a path; returns whether a server reads it in a separate process.
+    advise
+        Called with a path whose content is too large; returns what else its message says.
     """
 
     _all: ClassVar[weakref.WeakSet[FileCache]] = weakref.WeakSet()
@@ -75,9 +78,10 @@ class FileCache:
         *,
         estimate: Callable[[Path], int] = lambda _: 0,
         is_apart: Callable[[Path], bool] = lambda _: True,
+        advise: Callable[[Path], str] = lambda _: "",
     ) -> None:
         self._all.add(self)
-        self._estimate, self._is_apart = estimate, is_apart
+        self._estimate, self._is_apart, self._advise = estimate, is_apart, advise
         self._iter_content = iter_content
         self._contents: weakref.WeakValueDictionary = weakref.WeakValueDictionary()
         self._kept: OrderedDict[tuple, Any] = OrderedDict()
@@ -121,7 +125,7 @@ class FileCache:
             needed = self._estimate(path)
         owner = owner_of_turn()
         tab = owner if hasattr(owner, "shares") else None
-        claim = MEMORY.claim(path, needed, self.forget_all, tab)
+        claim = MEMORY.claim(path, needed, self.forget_all, tab, partial(self._advise, path))
         content = None
         try:
             if self._is_apart(path):

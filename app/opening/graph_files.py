@@ -15,6 +15,7 @@ from genoviz.analyses.graph.query.regions import resolve_region
 from genoviz.collection.members import GraphMember
 from genoviz.collection.reading import iter_read_member
 from genoviz.errors import GenovizError, ParameterError
+from genoviz.io.graph.gbz_parts import count_gbz
 from genoviz.model import PangenomeGraph, PathRegion
 from genoviz_app.opening.companions import (
     AnnotationFile,
@@ -69,7 +70,17 @@ def _iter_graph(path: Path) -> Iterator[OpeningProgress]:
         yield OpeningProgress(progress.stage, fraction, progress.graph)
 
 
-GRAPHS = FileCache(_iter_graph, N_KEPT_GRAPHS, estimate=graph_bytes)
+def _advise(path: Path) -> str:
+    """Return how to open a part of a GBZ file; "" for other files."""
+    if count_gbz(path) is None:
+        return ""
+    return (
+        f", or open one chromosome by its name, as {path.name}/chr1 (all of them: genoviz serve "
+        f"{path.name})"
+    )
+
+
+GRAPHS = FileCache(_iter_graph, N_KEPT_GRAPHS, estimate=graph_bytes, advise=_advise)
 """The graphs of all tabs."""
 
 

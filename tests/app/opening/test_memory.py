@@ -15,10 +15,12 @@ from genoviz.errors import FileFormatError
 from genoviz.io.files import file_source
 from genoviz.io.graph.gbz_writer import write_gbz
 from genoviz.io.graph.gfa import read_gfa
+from genoviz.io.graph.gfa_writer import write_gfa
 from genoviz.io.graph.reader import read_graph
 from genoviz.samples import get_sample
 from genoviz_app.opening import memory
 from genoviz_app.opening.files import FileCache, OpeningProgress
+from genoviz_app.opening.graph_files import GRAPHS
 from genoviz_app.opening.memory import (
     MAX_DOSAGE_BYTES,
     MEMORY,
@@ -200,6 +202,21 @@ def test_a_gbz_says_how_much_it_holds(tmp_path):
     assert graph_bytes(path) > copies["steps"].nbytes > 5 * path.stat().st_size
     path.write_bytes(path.read_bytes()[:40])
     assert graph_bytes(path) < 1000
+
+
+def test_a_gbz_that_is_too_large_says_how_a_part_of_it_opens(tmp_path, monkeypatch):
+    monkeypatch.setattr(MEMORY, "total", 1000)
+    graph = read_gfa(get_sample("simulated"), cache=False)
+    write_gbz(graph, tmp_path / "a.gbz")
+    write_gfa(graph, tmp_path / "a.gfa")
+    words = (
+        r"500 bytes, half .*; a larger --memory raises both, or open one chromosome by its name, "
+        r"as a\.gbz/chr1 \(all of them: genoviz serve a\.gbz\)$"
+    )
+    with pytest.raises(FileFormatError, match=words):
+        list(GRAPHS.iter_read(tmp_path / "a.gbz"))
+    with pytest.raises(FileFormatError, match=r"a larger --memory raises both$"):
+        list(GRAPHS.iter_read(tmp_path / "a.gfa"))
 
 
 def test_genotypes_that_are_mapped_take_little(tmp_path):
