@@ -7,6 +7,7 @@ import io
 import json
 import math
 import re
+from unittest.mock import Mock
 from xml.etree import ElementTree
 
 import numpy as np
@@ -19,6 +20,7 @@ from genoviz.analyses.figures import (
     FigureOptions,
     figure_bytes,
     make_figure,
+    vector,
 )
 from genoviz.analyses.figures.graph import _is_left_free
 from genoviz.analyses.figures.label_parts import legend_parts, round_length
@@ -212,6 +214,15 @@ def test_an_svg_has_each_part_at_its_place():
     assert (text.text, text.attrib["text-anchor"], text.attrib["stroke"]) == (
         "a < b", "end", "#ffffff",
     )  # fmt: skip
+
+
+def test_a_text_of_a_pdf_begins_where_its_anchor_says(monkeypatch):
+    canvas, begins = Mock(), []
+    canvas.stringWidth.return_value = 40
+    monkeypatch.setattr(vector, "_write", lambda *at, **_: begins.append(at[2]))
+    for anchor in ("start", "middle", "end"):
+        vector._draw_text(canvas, Text(7, 8, "four", 10, "#000000", anchor))
+    assert begins == [0, -20, -40]
 
 
 def test_many_nodes_become_an_image_within_svg_and_pdf(graph):

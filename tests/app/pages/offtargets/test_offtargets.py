@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from bokeh.models import PanTool, WheelZoomTool
 
 from genoviz.analyses.offtargets import pieces as offtarget_pieces
 from genoviz.analyses.offtargets.annotation import annotate_hits
@@ -1011,6 +1012,13 @@ def test_hits_that_do_not_fit_on_disk_are_told(genome, monkeypatch):
     query = OffTargetQuery(parse_guides(SPACER), Pam("NGG"), 5)
     with pytest.raises(GenovizError, match=r"bytes do not fit in .*: No space.*TMPDIR names"):
         list(iter_search(genome, query))
+
+
+def test_the_places_of_hits_move_along_their_contigs_alone():
+    """All rows stay in sight."""
+    tools = PlacesFigure().plot.toolbar.tools
+    moving = [tool for tool in tools if isinstance(tool, (PanTool, WheelZoomTool))]
+    assert [tool.dimensions for tool in moving] == ["width", "width"]
 
 
 def test_rows_are_named_from_low_to_high():
