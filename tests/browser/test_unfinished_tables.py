@@ -105,8 +105,8 @@ RESIZE = """async () => {
   const find = (view) => view.model instanceof Table && view.el.offsetHeight > 0
     ? view : (view.child_views ?? []).map(find).find((each) => each)
   const view = Bokeh.index.roots.map(find).find((each) => each), {style} = view.el
-  // A change of a pixel is none.
-  const taken = () => Math.abs(view._last_after_resize_el_height - view.el.clientHeight) < 2
+  // A change of three pixels is none.
+  const taken = () => Math.abs(view._last_after_resize_el_height - view.el.clientHeight) < 4
   const until = async (condition) => {
     for (let i = 0; !condition() && i < 1200; i += 1) {
       await new Promise((then) => setTimeout(then, 50))
