@@ -9,12 +9,11 @@ import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
 from genoviz.collection.members import GraphMember
-from genoviz.errors import GenovizError, ParameterError
+from genoviz.errors import FileFormatError, GenovizError, ParameterError
 from genoviz.io.files.file_source import file_at
 from genoviz.samples import Sample, iter_get_sample, list_samples
 from genoviz_app.opening.apart import iter_apart
@@ -125,7 +124,11 @@ class FileCache:
             needed = self._estimate(path)
         owner = owner_of_turn()
         tab = owner if hasattr(owner, "shares") else None
-        claim = MEMORY.claim(path, needed, self.forget_all, tab, partial(self._advise, path))
+        try:
+            claim = MEMORY.claim(path, needed, self.forget_all, tab)
+        except FileFormatError as error:
+            error.args = (f"{error}{self._advise(path)}",)
+            raise
         content = None
         try:
             if self._is_apart(path):

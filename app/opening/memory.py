@@ -133,12 +133,7 @@ class MemoryBudget:
             return sum(claim.n_bytes for claim in self._claims if claim.content == id(content))
 
     def claim(
-        self,
-        path: Path,
-        needed: int,
-        make_room: Callable[[], None],
-        tab: Any = None,
-        advise: Callable[[], str] = lambda: "",
+        self, path: Path, needed: int, make_room: Callable[[], None], tab: Any = None
     ) -> Claim:
         """Claim memory for a file.
 
@@ -152,8 +147,6 @@ class MemoryBudget:
             Called once if they are not free; drops files that no tab has open.
         tab
             The tab that opens it, with its ``shares``; None for no tab limits.
-        advise
-            Returns what else the message says, if they are not free.
 
         Raises
         ------
@@ -172,7 +165,7 @@ class MemoryBudget:
                 path,
                 f"needs about {show_bytes(needed)} of memory to be opened, and one file may take "
                 f"{show_bytes(maximum)}, half of what this server has for files; a larger --memory "
-                f"raises both{advise()}",
+                "raises both",
             )
         if self.total - self.taken < needed:
             make_room()
@@ -185,7 +178,7 @@ class MemoryBudget:
                     f"needs about {show_bytes(needed)} of memory to be opened, and "
                     f"{show_bytes(max(free, 0))} of the {show_bytes(self.total)} that this server "
                     "has for files are free; close files in this tab or others first, or give the "
-                    f"server a larger --memory{advise()}",
+                    "server a larger --memory",
                 )
             claim = Claim(self, needed, max(needed, min(maximum, free)), tab)
             self._claims.add(claim)
