@@ -25,7 +25,7 @@ import genoviz
 from genoviz.backend import Backend, describe_machine
 
 N_SAMPLES, N_VARIANTS, N_COVARIATES = 5_000, 60_000, 10
-N_BASES, N_GUIDES = 100_000_000, 400
+N_BASES, N_GUIDES = 100_000_000, 4_000
 Analysis = Callable[..., object]
 
 

@@ -651,7 +651,6 @@ def test_pages_share_analyses_of_genotypes(genotypes, pages, small_tasks, monkey
 def test_pages_share_searches_for_offtargets(guides, genome, pages, monkeypatch):
     monkeypatch.setattr(tiles, "TASK_COMPARISONS", 1 << 16)
     monkeypatch.setattr(tiles, "MIN_WORDS", 32)
-    monkeypatch.setattr(tiles, "UNIT_WORDS", 32)
     opened = OpenGenome("", "c", Genome(genoviz.make_genome_planes(genome)))
     query = OffTargetQuery(tuple(map(Guide, guides, guides)), Pam("NG"), 2, 1, 1)
     steps = [step for step in running.iter_search(opened, query) if step is not None]

@@ -268,9 +268,20 @@ def choose_method(method: str, search: StrandSearch) -> str:
     span = find_span(search.masks)
     if span.stop - span.start > MAX_SPAN:
         return "dense"
-    density = np.prod(_N_BASES[search.pattern] / 4)
-    pays = len(search.masks) >= _PAM_FIRST_GUIDES and density <= _PAM_FIRST_DENSITY
+    is_rare = pam_density(search) <= _PAM_FIRST_DENSITY
+    pays = len(search.masks) >= _PAM_FIRST_GUIDES and is_rare
     return "pam_first" if pays or method == "pam_first" else "dense"
+
+
+def pam_density(search: StrandSearch) -> float:
+    """Return the share of windows with a PAM in a random genome with equal base frequencies."""
+    return float(np.prod(_N_BASES[search.pattern] / 4))
+
+
+def compared_guides(search: StrandSearch, method: str) -> float:
+    """Return how many guides a base is compared with, on average: few if the PAM goes first."""
+    is_pam_first = choose_method(method, search) == "pam_first"
+    return len(search.masks) * (pam_density(search) if is_pam_first else 1.0)
 
 
 def expected_hits(search: StrandSearch) -> float:
@@ -283,4 +294,4 @@ def expected_hits(search: StrandSearch) -> float:
             for k in range(min(limit, n_letters) + 1)
         )
         total += chance * int((search.limits == limit).sum())
-    return total * float(np.prod(_N_BASES[search.pattern] / 4))
+    return total * pam_density(search)

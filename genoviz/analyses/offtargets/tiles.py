@@ -14,9 +14,9 @@ import numpy as np
 from genoviz.analyses.offtargets.bulges import GuideVariants
 from genoviz.analyses.offtargets.request import OffTargetRequest, StrandSearch
 from genoviz.analyses.offtargets.search import (
-    UNIT_WORDS,
     Found,
     WordRange,
+    compared_guides,
     expected_hits,
     iter_search,
     split_words,
@@ -26,11 +26,15 @@ from genoviz.backend import size_of_task
 from genoviz.model.offtargets.genome_planes import BASES_PER_WORD, PADDING_WORDS, GenomePlanes
 
 TASK_COMPARISONS = 1 << 38
-"""Bases times guides, over all bulges and both strands, of a task on a CPU: some seconds."""
+"""Comparisons of a base with a guide, over all bulges and both strands, on a CPU: some seconds."""
 TASK_HITS = 1 << 20
 """Maximum expected number of hits of a task."""
-MIN_WORDS, MAX_WORDS = 1 << 14, 1 << 22
-"""Range of tile sizes in words: 1 to 268 Mb, or less if hits are dense."""
+MIN_WORDS, MAX_WORDS = 1 << 20, 1 << 22
+"""Range of tile sizes in words: 67 to 268 Mb, or less if hits are dense.
+
+Guides are made ready for a search once for each tile, which takes as long as to search 3 Mb. So
+tasks with many guides are divided by guides first.
+"""
 
 Part = tuple[int, int, np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]
 
@@ -77,16 +81,24 @@ def iter_tiles(
         yield steps, stop if guides.stop == len(request.guides) else 0
 
 
+def count_comparisons(request: OffTargetRequest) -> float:
+    """Return the number of comparisons of a base with a guide, as of `TASK_COMPARISONS`."""
+    method = request.options.method
+    of_base = sum(compared_guides(search, method) for search in request.iter_searches())
+    return request.planes.n_bases * of_base
+
+
 def _make_blocks(request: OffTargetRequest, searches: list[StrandSearch]) -> list[tuple]:
     """Return the arguments of `search_tile` for each block, without the common ones."""
     planes, n_guides = request.planes, len(request.guides)
-    n_rows = sum(len(search.masks) for search in searches)
+    of_base = sum(compared_guides(search, request.options.method) for search in searches)
     comparisons = size_of_task(TASK_COMPARISONS, request.options.backend)
-    n_words = comparisons // (BASES_PER_WORD * max(n_rows, 1)) // UNIT_WORDS * UNIT_WORDS
+    n_words = int(comparisons / (BASES_PER_WORD * max(of_base, 1.0)))
+    smallest = min(MIN_WORDS, planes.n_words)
     at_once = max(1, n_guides)
-    if n_words < MIN_WORDS:
-        at_once = max(1, n_guides * n_words // MIN_WORDS)
-    n_words = min(max(n_words, MIN_WORDS), MAX_WORDS)
+    if n_words < smallest:
+        at_once = max(1, n_guides * n_words // smallest)
+    n_words = min(max(n_words, smallest), MAX_WORDS)
     of_word = BASES_PER_WORD * sum(map(expected_hits, searches)) * at_once / max(1, n_guides)
     n_words = whole_units(min(n_words, int(TASK_HITS / max(of_word, 1e-9))))
     longest = max((len(variant.pattern) for variant in request.variants), default=1)

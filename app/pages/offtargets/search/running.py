@@ -17,7 +17,7 @@ from genoviz.analyses.offtargets.pieces import PieceProgress, iter_pieces
 from genoviz.analyses.offtargets.request import make_request
 from genoviz.analyses.offtargets.scores import cfd_scores, has_scores
 from genoviz.analyses.offtargets.summaries import GuideSummaries
-from genoviz.analyses.offtargets.tiles import TASK_COMPARISONS
+from genoviz.analyses.offtargets.tiles import TASK_COMPARISONS, count_comparisons
 from genoviz.errors import ParameterError
 from genoviz.model.offtargets.hits import COLUMNS, OffTargetHits
 from genoviz_app.opening.genome_files import OpenGenome
@@ -178,7 +178,7 @@ def iter_search(
         own = replace(options, scheduler=scheduler)
         return iter_pieces([replace(request, options=own) for request in requests], max_hits)
 
-    is_shared = SETTINGS.scheduler and n_rows >= TASK_COMPARISONS
+    is_shared = SETTINGS.scheduler and sum(map(count_comparisons, requests)) >= TASK_COMPARISONS
     for progress in iter_shared(make) if is_shared else make(None):
         if progress is None:
             yield None
