@@ -143,7 +143,7 @@ def pytest_terminal_summary(terminalreporter):
     """Print why tests were run again; pytest shows the errors of failed ones only."""
     for report in terminalreporter.stats.get("rerun", ()):
         terminalreporter.section(f"why {report.nodeid} was run again")
-        terminalreporter.write_line(report.longreprtext[-3000:])
+        terminalreporter.write_line(report.longreprtext[-12000:])
 
 
 COMPILE_ALONE = Dispatcher.compile

@@ -588,6 +588,7 @@ def test_a_scheduler_that_goes_away_and_one_without_workers(monkeypatch):
             list(iter_results(np.negative, [(1,)], scheduler=address))
         monkeypatch.setattr(run, "NO_WORKER_SECONDS", PATIENCE)
         with distributed.Client(address, set_as_default=False) as client:
+            monkeypatch.setattr(client, "_timeout", 1)  # it tries to connect again for 30 s
             process.kill()
             process.wait()
             with pytest.raises(ClusterError, match=r"went away when 0 of 1 blocks were done"):
