@@ -114,9 +114,10 @@ def estimate_gbz(path: Path, n_steps: int | None = None) -> int:
     counts = count_gbz(path)
     if counts is None:
         return 0
-    n_slots = counts[0]
-    n_steps = counts[1] if n_steps is None else n_steps
-    return 5 * n_steps + 120 * n_slots + 4 * path.stat().st_size
+    size = path.stat().st_size
+    # The letters of other paths stay packed.
+    content = 5 * counts[1] + 4 * size if n_steps is None else 5 * n_steps + 2 * size
+    return content + 120 * counts[0]
 
 
 def count_gbz(path: Path) -> tuple[int, int] | None:
