@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
@@ -11,17 +12,20 @@ from typing import NamedTuple
 from genoviz.collection.members import (
     CollectionProgress,
     GraphCollection,
+    GraphMember,
     iter_list_chromosomes,
     read_collection,
 )
 from genoviz.collection.records import SUMMARY, find_layout_files, read_record
 from genoviz.errors import FileFormatError
-from genoviz.generators import finish, report
+from genoviz.generators import report
 from genoviz.io.graph.gbz_parts import count_gbz
+from genoviz_app.opening.apart import iter_apart
+from genoviz_app.opening.memory import SERVER_SHARE, machine_memory
 
 MIN_STEPS = 1 << 24
 """A GBZ file with fewer steps opens at once, with its chromosomes side by side."""
-SECONDS_BETWEEN_WORDS = 5
+SECONDS_BETWEEN_WORDS, SECONDS_BETWEEN_LOOKS = 5, 0.02
 
 
 class InCollection(NamedTuple):
@@ -103,20 +107,41 @@ def _chromosomes_of(path: Path, say: Callable[[str], None]) -> GraphCollection |
     counts = count_gbz(path)
     if counts is None or counts[1] < MIN_STEPS:
         return None
-    last = time.monotonic()
-
-    def say_seldom(progress: CollectionProgress) -> None:
-        nonlocal last
-        if time.monotonic() - last >= SECONDS_BETWEEN_WORDS:
-            last = time.monotonic()
-            percent = 100 * progress.n_bytes_done // max(progress.n_bytes_total, 1)
-            say(f"{path.name}: {progress.stage[0].lower()}{progress.stage[1:]}, {percent} %")
-
+    last, members = time.monotonic(), ()
+    there = machine_memory()
     try:
-        members = finish(report(iter_list_chromosomes(path), say_seldom))
-    except FileFormatError:  # the page says it where the file is opened
+        for step in iter_apart(
+            _iter_list, path, max_bytes=int(SERVER_SHARE * there) if there else None
+        ):
+            if step is None:
+                time.sleep(SECONDS_BETWEEN_LOOKS)
+            elif step.opened is not None:
+                members = step.opened
+            elif time.monotonic() - last >= SECONDS_BETWEEN_WORDS:
+                last = time.monotonic()
+                say(f"{path.name}: {step.text}, {step.percent} %")
+    except FileFormatError as error:
+        say(f"{error}; it is opened as a whole")
         return None
     return GraphCollection(str(path), members) if members else None
+
+
+@dataclass(frozen=True)
+class _Listing:
+    """How far the search for chromosomes is; the last one has them."""
+
+    text: str
+    percent: int
+    opened: tuple[GraphMember, ...] | None = None
+
+
+def _iter_list(path: Path) -> Iterator[_Listing]:
+    def tell(step: CollectionProgress) -> _Listing:
+        percent = 100 * step.n_bytes_done // max(step.n_bytes_total, 1)
+        return _Listing(f"{step.stage[0].lower()}{step.stage[1:]}", percent)
+
+    members = yield from report(iter_list_chromosomes(path), tell)
+    yield _Listing("ready", 100, members)
 
 
 def _is_for_layouts(path: Path) -> bool:

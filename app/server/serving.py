@@ -146,6 +146,7 @@ def serve(
 
     if not is_prefix(prefix or ""):
         raise ParameterError(f"prefix is {prefix!r}, needs a path as /genoviz")
+    READERS.start()  # they also look for the chromosomes of a file
     given = read_lab(lab, print_now) if lab is not None else Lab()
     expanded = expand_collections(map(Path, files), print_now)
     paths = (*given.offer, *(check_path(str(file)) for file in expanded.paths))
@@ -171,7 +172,6 @@ def serve(
     if given.scheduler and (problem := find_problem(given.scheduler)):
         print_now(f"{problem}; until then, the server computes everything itself")
     SETTINGS.unfolds = unfolds
-    READERS.start()
     allow_open_files()
     show_threads_on_signal()
     if lab is not None:

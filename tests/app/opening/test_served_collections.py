@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import re
 import shutil
+import sys
 import weakref
 from pathlib import Path
 
@@ -26,6 +27,7 @@ from genoviz.io.graph.gfa import read_gfa
 from genoviz.io.graph.gfa_writer import write_gfa
 from genoviz_app.dashboard import Dashboard
 from genoviz_app.opening import served_collections
+from genoviz_app.opening.apart import READERS
 from genoviz_app.opening.graph_files import GRAPHS
 from genoviz_app.opening.memory import graph_bytes
 from genoviz_app.opening.overviews import genome_of, iter_genome_overview
@@ -281,6 +283,19 @@ def test_a_small_or_damaged_or_single_chromosome_is_opened_as_a_file(parts, monk
     monkeypatch.setattr(served_collections, "MIN_STEPS", count_gbz(Path("all.gbz"))[1] + 1)
     (graph,) = offered("all.gbz")
     assert (graph.path, graph.name) == (Path("all.gbz"), "")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only there memory is limited")
+def test_chromosomes_that_do_not_fit_into_memory_do_not_end_the_server(tmp_path, monkeypatch):
+    monkeypatch.setattr(served_collections, "MIN_STEPS", 1)
+    monkeypatch.setattr(served_collections, "machine_memory", lambda: 100)
+    monkeypatch.setattr(READERS, "are_apart", READERS.are_apart)
+    READERS.start()
+    path, said = tmp_path / "large.gbz", []
+    write_gbz(simulate_pangenome(50_000, 12, sequences=True), path)
+    assert expand_collections([path], said.append) == ((path,), {})
+    words = r"large\.gbz: needs more memory than .* server, 6e-08 GB; it is opened as a whole"
+    assert re.fullmatch(words, said[-1])
 
 
 def found_by(dashboard, text):
