@@ -162,7 +162,7 @@ class TabCount:
 def _limit_sockets() -> None:
     """Limit the websockets of a tab, and close those of users who may not log in any more."""
     open_tab = panel_server.WSHandler._async_open
-    take, close = WSHandler.on_message, WSHandler.close
+    take, close, lose = WSHandler.on_message, WSHandler.close, WSHandler.on_close
 
     async def open_few(self: WSHandler, token: str) -> None:
         await open_tab(self, token)
@@ -183,7 +183,13 @@ def _limit_sockets() -> None:
         # The reason of a close may have 123 bytes.
         close(self, code, reason and shorten(reason.encode("ascii", "replace").decode(), MAX_SHOWN))
 
+    def lose_once(self: WSHandler) -> None:
+        # A ping that found the websocket closing has given the session back already.
+        if self.connection is None or self.connection._session is not None:
+            lose(self)
+
     panel_server.WSHandler._async_open = open_few
+    WSHandler.on_close = lose_once
     WSHandler.on_message = take_of_listed
     WSHandler.close = close_shortly
 

@@ -11,12 +11,15 @@ import re
 import subprocess
 import sys
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import psutil
 import pytest
 from bokeh.protocol import Protocol
 from bokeh.protocol.exceptions import ProtocolError
 from bokeh.protocol.receiver import Receiver
+from bokeh.server.connection import ServerConnection
+from bokeh.server.views.ws import WSHandler
 from bokeh.util.token import generate_jwt_token
 from tornado.httpclient import AsyncHTTPClient, HTTPRequest
 from tornado.httpserver import HTTPServer
@@ -387,3 +390,18 @@ def test_the_log_names_what_was_sent_by_its_type():
         text = record.getMessage()
         assert SECRET not in text
         assert len(text) < 300
+
+
+def test_a_websocket_that_a_ping_found_closing_closes_without_an_error():
+    """The ping gives its session back, and Bokeh's handler then asked for it."""
+    prepare_server()
+    session = Mock()
+    connection = ServerConnection(Mock(), Mock(), Mock(), session)
+    application = SimpleNamespace(client_lost=Mock(side_effect=ServerConnection.detach_session))
+    parts = {"application": application, "close_code": 1006, "close_reason": None}
+    closing = SimpleNamespace(connection=connection, **parts)
+    WSHandler.on_close(closing)
+    WSHandler.on_close(closing)
+    WSHandler.on_close(SimpleNamespace(connection=None, **parts))
+    session.notify_connection_lost.assert_called_once_with()
+    application.client_lost.assert_called_once_with(connection)
