@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import comb
 
@@ -278,10 +278,13 @@ def pam_density(search: StrandSearch) -> float:
     return float(np.prod(_N_BASES[search.pattern] / 4))
 
 
-def compared_guides(search: StrandSearch, method: str) -> float:
+def compared_guides(searches: Iterable[StrandSearch], method: str) -> float:
     """Return how many guides a base is compared with, on average: few if the PAM goes first."""
-    is_pam_first = choose_method(method, search) == "pam_first"
-    return len(search.masks) * (pam_density(search) if is_pam_first else 1.0)
+    return sum(
+        len(search.masks)
+        * (pam_density(search) if choose_method(method, search) == "pam_first" else 1.0)
+        for search in searches
+    )
 
 
 def expected_hits(search: StrandSearch) -> float:

@@ -83,15 +83,14 @@ def iter_tiles(
 
 def count_comparisons(request: OffTargetRequest) -> float:
     """Return the number of comparisons of a base with a guide, as of `TASK_COMPARISONS`."""
-    method = request.options.method
-    of_base = sum(compared_guides(search, method) for search in request.iter_searches())
+    of_base = compared_guides(request.iter_searches(), request.options.method)
     return request.planes.n_bases * of_base
 
 
 def _make_blocks(request: OffTargetRequest, searches: list[StrandSearch]) -> list[tuple]:
     """Return the arguments of `search_tile` for each block, without the common ones."""
     planes, n_guides = request.planes, len(request.guides)
-    of_base = sum(compared_guides(search, request.options.method) for search in searches)
+    of_base = compared_guides(searches, request.options.method)
     comparisons = size_of_task(TASK_COMPARISONS, request.options.backend)
     n_words = int(comparisons / (BASES_PER_WORD * max(of_base, 1.0)))
     smallest = min(MIN_WORDS, planes.n_words)
