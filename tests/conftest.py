@@ -20,6 +20,7 @@ from numba.core.dispatcher import Dispatcher
 from genoviz.backend import cuda_is_available
 from genoviz.io.files.reading_rules import RULES, ReadingRules
 from genoviz.kernels.genotype_product.cpu_amx import has_amx
+from genoviz.numba_start import on_one_piece
 from tests.waiting import PATIENCE
 
 ROOT = Path(__file__).parents[1]
@@ -146,7 +147,7 @@ def pytest_terminal_summary(terminalreporter):
         terminalreporter.write_line(report.longreprtext[-12000:])
 
 
-COMPILE_ALONE = Dispatcher.compile
+COMPILE_ALONE = on_one_piece(Dispatcher.compile)
 KERNELS = str(ROOT / "genoviz")
 
 
@@ -295,7 +296,10 @@ def pytest_collection():
 
 
 def pytest_collection_modifyitems(items):
-    """Run the slowest tests first."""
+    """Run the slowest tests first, each on one piece of Python's stack."""
+    for item in items:
+        if isinstance(item, pytest.Function):
+            item.obj = on_one_piece(item.obj)
     items.sort(key=lambda item: place_in_order(item.nodeid.split("::")[0]))
 
 

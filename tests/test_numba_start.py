@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 
 import pytest
+
+from genoviz.numba_start import on_one_piece
 
 
 def test_a_program_is_spared_scipy_until_it_asks_for_it():
@@ -162,3 +165,41 @@ def test_the_settings_of_a_user_count(tmp_path):
     )
     level, *imported = found.stdout.split()
     assert ("1" in level, imported) == (True, ["scipy", "yaml"])
+
+
+N_CALLS = 1_000
+
+
+def call_at_each_depth(depth):
+    """Call functions from each of ``depth`` frames; the stack's first pieces hold some dozens."""
+    for _ in range(N_CALLS):
+        _do_nothing()
+    if depth:
+        call_at_each_depth(depth - 1)
+
+
+def _do_nothing():
+    pass
+
+
+def page_faults_of(function):
+    """Return how often a thread of its own had to be given memory while it ran a function."""
+    resource = pytest.importorskip("resource")
+    found = []
+
+    def measure():
+        before = resource.getrusage(resource.RUSAGE_THREAD).ru_minflt
+        function(300)
+        found.append(resource.getrusage(resource.RUSAGE_THREAD).ru_minflt - before)
+
+    thread = threading.Thread(target=measure)
+    thread.start()
+    thread.join()
+    return found[0]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="faults of a thread are counted on Linux")
+def test_calls_at_any_depth_need_no_memory_from_the_system():
+    assert page_faults_of(on_one_piece(call_at_each_depth)) < N_CALLS / 2
+    if sys.version_info < (3, 13):  # later ones keep a piece
+        assert page_faults_of(call_at_each_depth) > N_CALLS
