@@ -232,8 +232,8 @@ MEMORY = MemoryBudget()
 """Memory budget of this server."""
 
 
-def machine_memory() -> int | None:
-    """Return the memory available to this process, bytes: of the machine or of its cgroup."""
+def server_memory() -> int | None:
+    """Return `SERVER_SHARE` of the memory of the machine or of this process's cgroup, bytes."""
     found = []
     with contextlib.suppress(AttributeError, OSError, ValueError):
         found.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
@@ -241,7 +241,7 @@ def machine_memory() -> int | None:
         with contextlib.suppress(OSError, ValueError):  # "max" means no limit
             text = Path("/sys/fs/cgroup", name).read_text(encoding="ascii")
             found.append(int(text))
-    return min(found, default=None)
+    return int(SERVER_SHARE * min(found)) if found else None
 
 
 def limit_memory(max_bytes: int | None) -> None:

@@ -21,7 +21,7 @@ from genoviz.errors import FileFormatError
 from genoviz.generators import report
 from genoviz.io.graph.gbz_parts import count_gbz
 from genoviz_app.opening.apart import iter_apart
-from genoviz_app.opening.memory import SERVER_SHARE, machine_memory
+from genoviz_app.opening.memory import server_memory
 
 MIN_STEPS = 1 << 24
 """A GBZ file with fewer steps opens at once, with its chromosomes side by side."""
@@ -108,11 +108,8 @@ def _chromosomes_of(path: Path, say: Callable[[str], None]) -> GraphCollection |
     if counts is None or counts[1] < MIN_STEPS:
         return None
     last, members = time.monotonic(), ()
-    there = machine_memory()
     try:
-        for step in iter_apart(
-            _iter_list, path, max_bytes=int(SERVER_SHARE * there) if there else None
-        ):
+        for step in iter_apart(_iter_list, path, max_bytes=server_memory()):
             if step is None:
                 time.sleep(SECONDS_BETWEEN_LOOKS)
             elif step.opened is not None:

@@ -17,7 +17,7 @@ from bokeh.util.warnings import BokehUserWarning
 
 from genoviz.backend import limit_gpu_memory
 from genoviz.io.files.reading_rules import RULES
-from genoviz_app.opening.memory import MEMORY, SERVER_SHARE, machine_memory
+from genoviz_app.opening.memory import MEMORY, server_memory
 from genoviz_app.server.class_facts import look_references_up
 from genoviz_app.server.closed_tabs import remember_models
 from genoviz_app.server.doors import Doors, TabOwner
@@ -43,8 +43,7 @@ def prepare_server() -> None:
     """Prepare this process for serving: file access, and the libraries."""
     RULES.snapshots = True
     RULES.max_ratio, RULES.max_line_bytes = MAX_RATIO, MAX_LINE_BYTES
-    there = machine_memory()
-    MEMORY.total = SETTINGS.memory or (int(SERVER_SHARE * there) if there else None)
+    MEMORY.total = SETTINGS.memory or server_memory()
     if SETTINGS.gpu_memory is not None:
         limit_gpu_memory(SETTINGS.gpu_memory)
     _prepare_libraries()

@@ -74,10 +74,8 @@ def _translate(
 
 @njit(nogil=True, cache=True)
 def _translate_part(words, width, letters, first, data):
-    """Fill ``data``; return the highest number. The bits of a word are shifted out."""
+    """Fill ``data``, at least one; return the highest number. A word's bits are shifted out."""
     highest = np.uint64(0)
-    if len(data) == 0:
-        return highest
     size, mask = np.uint64(width), np.uint64(len(letters) - 1)
     word, shift = (first * width) >> 6, np.uint64(first * width & 63)
     held, n_held = words[word] >> shift, np.uint64(64) - shift

@@ -288,4 +288,4 @@ def _pack(values, width, words):
             words[word + 1] |= value >> (np.uint64(64) - shift)
 
 
-# Compiled with genoviz/io/graph/packed_letters.py: 91c319e7ea22beea
+# Compiled with genoviz/io/graph/packed_letters.py: c37c602623099bde
