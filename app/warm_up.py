@@ -60,6 +60,7 @@ from genoviz.io.graph.gfa import read_gfa
 from genoviz.io.intervals.intervals import read_intervals
 from genoviz.io.sequences.reader import iter_read_sequences
 from genoviz.model import GraphLayout, Intervals, PangenomeGraph
+from genoviz.numba_start import on_one_piece
 from genoviz.samples import get_sample
 
 SIZE = (320, 200)
@@ -207,7 +208,7 @@ def main(parts: list[str]) -> None:
     # The compiler creates many long-lived small objects; default garbage collection costs a sixth.
     gc.set_threshold(200_000)
     for part in parts or PARTS:
-        PARTS[part]()
+        on_one_piece(PARTS[part])()
 
 
 if __name__ == "__main__":

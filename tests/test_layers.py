@@ -72,6 +72,9 @@ RULES = {
     "genoviz.cli": Rule((*LIBRARY, "genoviz.bindings", "genoviz.cli", "genoviz_app")),
     "genoviz.__main__": Rule(("genoviz.cli", "genoviz.numba_start")),
     "genoviz_app": Rule((*LIBRARY, "genoviz_app"), frozenset({"cupy", "numba", "scipy"})),
+    "genoviz_app.warm_up": Rule(
+        (*LIBRARY, "genoviz.numba_start"), frozenset({"cupy", "numba", "scipy"})
+    ),
     "genoviz_app.plots": Rule(
         (*ANALYSES, "genoviz_app.plots"),
         frozenset({"cupy", "numba", "scipy", "panel", "panel_material_ui"}),
