@@ -3,7 +3,9 @@
 // during construction. (2) Show truncated text in a tooltip; the library would render it as HTML.
 // (3) Compute the page size correctly; it was 1 if the first rows filled the height exactly.
 // (4) Say that a table is being created. (5) Keep a change of size that comes while a table is being
-// drawn or scrolled: Panel drops it, and the table would keep the rows of its size before.
+// drawn or scrolled: Panel drops it, and the table would keep the rows of its size before. (6) Let
+// titles that wrap when a table becomes narrower be seen whole: the library measures them before
+// the columns have their new widths.
 document.addEventListener("DOMContentLoaded", () => {
   const view = Bokeh.Models.get("panel.models.tabulator.DataTabulator").prototype.default_view.prototype
   const {after_resize, connect, invalidate_render, remove, render, restore_scroll, tableBuilt} = view
@@ -135,8 +137,17 @@ document.addEventListener("DOMContentLoaded", () => {
     if (element) element.id = "row-of-keys"
   }
 
+  const measureTitlesLast = ({columnManager}) => {
+    const {redraw} = columnManager
+    columnManager.redraw = function (isWhole) {
+      redraw.call(this, isWhole)
+      if (this.element.offsetParent !== null) this.verticalAlignHeaders()
+    }
+  }
+
   view.tableBuilt = function () {
     tableBuilt.call(this)
+    measureTitlesLast(this.tabulator)
     this.el.removeAttribute("data-unfinished")
     this.shadow_el.addEventListener("pointerover", tell)
     arrange(this.shadow_el)

@@ -98,6 +98,36 @@ def test_a_page_of_a_table_has_as_many_rows_as_there_is_room_for(visit):
     assert [visit.page.evaluate(FITS, n) for n in (0, 1, 4, 20)] == [None, 4, 4, 4]
 
 
+# Draws a shown table again, so narrow that a title of three words wraps. Returns whether it did,
+# and whether all titles are within their row.
+NARROW = """() => {
+  const Table = Bokeh.Models.get("panel.models.tabulator.DataTabulator")
+  const find = (view) => view.model instanceof Table && view.el.offsetHeight > 0
+    ? view : (view.child_views ?? []).map(find).find((each) => each)
+  const view = Bokeh.index.roots.map(find).find((each) => each)
+  const titles = () => [...view.shadow_el.querySelectorAll(".tabulator-col-title")]
+  const highest = () => Math.max(...titles().map((title) => title.offsetHeight))
+  const isWhole = () => {
+    const row = view.shadow_el.querySelector(".tabulator-header").getBoundingClientRect()
+    return titles().every((title) => title.getBoundingClientRect().bottom <= row.bottom + 1)
+  }
+  const before = highest(), name = titles().find((title) => title.innerText === "Name")
+  name.textContent = "Name Name Name"
+  view.el.style.setProperty("max-width", "300px", "important")
+  view.tabulator.redraw()
+  const found = [highest() > 1.5 * before, isWhole()]
+  view.el.style.removeProperty("max-width")
+  name.textContent = "Name"
+  return found
+}"""
+
+
+def test_titles_that_wrap_in_a_narrow_table_are_seen_whole(visit):
+    visit.show_tab("Paths")
+    visit.until(lambda: visit.page.locator(".tabulator-row").count() > 5)
+    assert visit.page.evaluate(NARROW) == [True, True]
+
+
 # Changes the height of a shown table while it scrolls, as it does whenever it is redrawn. Returns
 # whether it has taken its new height.
 RESIZE = """async () => {
