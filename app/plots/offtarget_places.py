@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import pi
+from math import inf, pi
 from typing import Any
 
 from bokeh.models import (
@@ -31,6 +31,7 @@ CELLS_WIDTH, CELL_SHARE = 186, 0.92
 """Total width of the cells and their margin, px, and the part of its place that a cell covers."""
 CELL_SIZES, LETTER_WIDTH = (11, 10, 9), 0.64
 """Sizes of the text of a cell, px, the best first, and width of a letter by its size."""
+LETTER_HEIGHT = 0.75
 CELL_COLUMNS = (
     "left", "right", "bottom", "top", "colour", "alpha", "text", "edge", "x", "y", "says"
 )  # fmt: skip
@@ -167,6 +168,9 @@ class KindsFigure:
         self.plot.add_tools(
             HoverTool(renderers=[drawn], point_policy="follow_mouse", tooltips=[("", "@says")])
         )
+        self._size = {"inner_width": 0, "inner_height": 0}  # not known yet
+        for side in self._size:
+            self.plot.on_change(side, self._on_size)
 
     def show(self, cells: dict[str, Any], rows: list[str], n_columns: int) -> None:
         """Draw the cells of a table of bulge kinds by numbers of mismatches."""
@@ -177,13 +181,34 @@ class KindsFigure:
             major_label_overrides=dict(enumerate(rows)), visible=len(rows) > 1
         )
         self.plot.min_border_left = 50 if len(rows) > 1 else 10
-        room = CELL_SHARE * (CELLS_WIDTH - self.plot.min_border_left) / n_columns
-        longest = LETTER_WIDTH * max(map(len, cells["text"]), default=0)
-        fitting = [size for size in CELL_SIZES if size * longest <= room]
-        size, angle = (fitting[0], 0) if fitting else (CELL_SIZES[0], pi / 2)
-        self.texts.glyph.update(text_font_size=f"{size}px", angle=angle)
+        self._fit_texts()
         self.plot.x_range.update(start=-0.55, end=n_columns - 0.45)
         self.plot.y_range.update(start=len(rows) - 0.45, end=-0.55)
+
+    def _on_size(self, side: str, _old: int, new: int) -> None:
+        self._size[side] = new
+        self._fit_texts()
+
+    def _fit_texts(self) -> None:
+        """Make texts smaller, or turn them, until they fit into their cells, or else hide them.
+
+        Tooltips have the counts too.
+        """
+        n_columns, n_rows = max(1, len(self._columns.ticks)), max(1, len(self._rows.ticks))
+        width = self._size["inner_width"] or CELLS_WIDTH - self.plot.min_border_left
+        height = self._size["inner_height"] or inf
+        across, up = CELL_SHARE * width / n_columns, CELL_SHARE * height / n_rows
+        longest = LETTER_WIDTH * max(map(len, self.cells.data["text"]), default=0)
+        fitting = [
+            (size, angle)
+            for angle, along, beside in ((0, across, up), (pi / 2, up, across))
+            for size in CELL_SIZES
+            if size * longest <= along and size * LETTER_HEIGHT <= beside
+        ]
+        self.texts.visible = bool(fitting)
+        if fitting:
+            size, angle = fitting[0]
+            self.texts.glyph.update(text_font_size=f"{size}px", angle=angle)
 
 
 def _source(columns: tuple[str, ...]) -> ColumnDataSource:

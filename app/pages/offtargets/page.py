@@ -42,12 +42,13 @@ PILED: dict[str, Any] = {
             "flex": "1 1 0 !important",
         },
         "& > .child-wrapper:first-of-type > *": {"flexGrow": "2 !important"},
+        "& > .child-wrapper:last-of-type > *": {"minHeight": "150px !important"},
     }
     for at in PILES
 }  # fmt: skip
 """Style of two figures, which are stacked on a narrow page and beside the wide table of guides.
 
-The first one has a toolbar and more rows."""
+The first one has a toolbar and more rows; counts in five rows of the other need its height."""
 MORE_TABLE = "@media (max-width: 1180px) { :host { flex-grow: 23 !important; } }"
 """Style of the table of guides, which needs its width more than the figures beside it."""
 SAID = ("guides", "pam", "limits", "genes", "hits")

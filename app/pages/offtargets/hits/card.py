@@ -39,7 +39,8 @@ NO_HIT_YET = "<p>Click a hit to see its alignment, its position and the bases ar
 FLANKS = {"± 20 bp": 20, "± 50 bp": 50, "± 100 bp": 100, "± 200 bp": 200, "± 500 bp": 500}
 STYLE = """
 :host { font-size: 12.5px; line-height: 1.45; }
-pre { margin: 6px 0 8px; font-size: 12px; line-height: 1.3; overflow-x: auto; padding-bottom: 4px; }
+.stack { container-type: inline-size; }
+pre { margin: 6px 0 8px; line-height: 1.3; overflow-x: auto; padding-bottom: 4px; }
 pre u { text-decoration: none; opacity: 0.75; } pre i { font-style: normal; opacity: 0.7; }
 .flank { font-family: monospace; font-size: 11.5px; overflow-wrap: anywhere; line-height: 1.5;
   max-height: 108px; overflow-y: auto; opacity: 0.95; }
@@ -237,10 +238,12 @@ def card_html(result: SearchResult, row: int, flank: Flank, genes: HitGenes | No
     n_masked = sum(map(str.islower, flank.site))
     if len(result.genome.planes.masked):
         facts["Soft-masked"] = f"{n_masked} of {len(flank.site)} bp"
+    n_letters = len(alignment.guide) + len("guide 5′  3′")  # each of 0.61 of the text's size
     items = "".join(f"<dt>{name}</dt><dd>{escape(value)}</dd>" for name, value in facts.items())
     return (
         f"<h4>{escape(guide.name)} in {escape(region.path)}</h4>"
-        f"<pre>{stacked_html(alignment, place)}</pre>"
+        f'<div class="stack"><pre style="font-size: clamp(9px, {160 / n_letters:.2f}cqw, 12px)">'
+        f"{stacked_html(alignment, place)}</pre></div>"
         f'<dl class="numbers">{items}</dl>'
         f'<p class="flank">{flank.before}<b>{flank.site}</b>{flank.after}</p>'
     )

@@ -447,6 +447,24 @@ def test_a_count_stays_in_its_cell(count, n_kinds, n_levels):
 
 
 @pytest.mark.parametrize(
+    ("width", "height", "is_shown"),
+    [(300, 60, True), (160, 200, True), (160, 110, True), (160, 60, False), (60, 200, False)],
+)
+def test_counts_do_not_reach_into_other_rows(width, height, is_shown):
+    figure = KindsFigure()
+    cells = {name: [0] for name in CELL_COLUMNS} | {"text": ["163"]}
+    figure.show(cells, [f"kind {number}" for number in range(5)], 11)
+    figure._on_size("inner_width", 0, width)
+    figure._on_size("inner_height", 0, height)
+    assert figure.texts.visible == is_shown
+    glyph = figure.texts.glyph
+    size = int(glyph.text_font_size.removesuffix("px"))
+    long, high = 3 * 0.637 * size, 0.73 * size  # of digits of DejaVu Sans
+    across, up = (high, long) if glyph.angle else (long, high)
+    assert (across <= 0.92 * width / 11 and up <= 0.92 * height / 5) == is_shown
+
+
+@pytest.mark.parametrize(
     ("count", "text"),
     [(999, "999"), (1_499, "1k"), (1_999, "2k"), (999_499, "999k"), (999_500, "1M")],
 )
