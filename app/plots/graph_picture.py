@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import holoviews as hv
 import numpy as np
-from bokeh.models import ColumnDataSource, NoOverlap, Range1d
+from bokeh.models import ColumnDataSource, NoOverlap, NumeralTickFormatter, Range1d
 from bokeh.plotting import figure
 
 from genoviz.analyses.graph.picture.viewport import Viewport
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from genoviz.analyses.graph.layout.stress import PathStress
 
 SMALL_TEXT = "11px"
+ITERATIONS = "0,0.[0]"
+"""Format of ticks of iterations, which Bokeh writes as 1.000e+5 otherwise."""
 FAINT = "#8fa1b8"
 LINES = "#243041"
 LINE = "#ffb454"
@@ -141,6 +143,7 @@ def _style_chart(chart: Any) -> None:
     style_figure(chart)
     chart.ygrid.grid_line_color = LINES
     chart.xgrid.grid_line_color = None
+    chart.xaxis[0].formatter = NumeralTickFormatter(format=ITERATIONS)
 
 
 class StressFigure:

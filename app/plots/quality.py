@@ -28,7 +28,7 @@ from genoviz.analyses.graph.layout.stress_results import PathStress
 from genoviz.analyses.graph.picture.rasterize import rasterize
 from genoviz.errors import n_words
 from genoviz_app.plots.empty_note import LETTERS, EmptyNote
-from genoviz_app.plots.graph_picture import SMALL_TEXT, log_limits, plain_figure
+from genoviz_app.plots.graph_picture import ITERATIONS, SMALL_TEXT, log_limits, plain_figure
 from genoviz_app.plots.legend import short_number
 from genoviz_app.plots.palettes import DENSITY, GROUND, ramp_palette
 
@@ -70,6 +70,7 @@ class CurvesFigure:
             "quality-runs", "Iteration", "Sampled path stress", self.nothing,
             x_range=Range1d(0, 1), y_range=Range1d(0.001, 1), y_axis_type="log",
         )  # fmt: skip
+        self.plot.xaxis[0].formatter = NumeralTickFormatter(format=ITERATIONS)
         self._sources, items = [], []
         for colour in COLOURS:
             source = ColumnDataSource(dict(EMPTY))

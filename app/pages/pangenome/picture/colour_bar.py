@@ -31,6 +31,16 @@ log = logging.getLogger(__name__)
 SMALL: dict[str, Any] = {"size": "small", "margin": (0, 8, 0, 0)}
 WIDE: dict[str, Any] = {**SMALL, "sizing_mode": "stretch_width", "max_width": 420}
 LOW = {"& .MuiSelect-select": {"paddingTop": "8px", "paddingBottom": "8px", "minHeight": "0"}}
+CUT_OFF = {
+    "display": "block",
+    "textAlign": "left",
+    "whiteSpace": "nowrap",
+    "overflow": "hidden",
+    "textOverflow": "ellipsis",
+    "& .MuiButton-startIcon": {"display": "inline-flex", "verticalAlign": "middle"},
+}
+MIN_WIDTH = 290
+"""Width of the fields of a mode, px; where there is less room they have a line of their own."""
 GROUP_MODES = ("paths", "sharing", "class")
 KINDS = {
     "Nodes": ("density", "length", "gc", "component"),
@@ -89,9 +99,9 @@ class ColourBar:
             "or names) or labels in the others; header optional",
             size="small",
             variant="outlined",
-            width=124,
+            width=150,
             margin=(2, 8, 0, 0),
-            sx={"whiteSpace": "nowrap", "overflow": "hidden", "justifyContent": "flex-start"},
+            sx=CUT_OFF,
         )
         self.problem = ""
         self.reading: Future | None = None
@@ -103,7 +113,9 @@ class ColourBar:
             self.annotate_by: ("annotation",),
             self.column: ("table",),
         }
-        self.details = pmui.Row(visible=False, sizing_mode="stretch_width", min_width=150, margin=0)
+        self.details = pmui.Row(
+            visible=False, sizing_mode="stretch_width", min_width=MIN_WIDTH, margin=0
+        )
         self.mode.param.watch(self._on_mode, "value")
         self.group_by.param.watch(self._on_grouping, "value")
         self.file.param.watch(self._on_file, "value")
