@@ -1,4 +1,4 @@
-"""What Numba loads when a process starts, and what it compiles on.
+"""What Numba loads when a process starts, and the stack on which it compiles.
 
 A command whose functions are in Numba's cache needs neither what compiles them nor what Numba
 looks for when it is imported. It calls `start_light` before Numba is imported; Numba still brings

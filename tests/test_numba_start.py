@@ -201,5 +201,5 @@ def page_faults_of(function):
 @pytest.mark.skipif(sys.platform != "linux", reason="faults of a thread are counted on Linux")
 def test_calls_at_any_depth_need_no_memory_from_the_system():
     assert page_faults_of(on_one_piece(call_at_each_depth)) < N_CALLS / 2
-    if sys.version_info < (3, 13):  # later ones keep a piece
+    if sys.version_info < (3, 13):  # newer releases keep a piece
         assert page_faults_of(call_at_each_depth) > N_CALLS
