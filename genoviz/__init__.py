@@ -118,6 +118,7 @@ _MODULES = {
     "genoviz.analyses.genotypes.prediction.multi_trait": (
         "MultiTraitSnapshot", "iter_multi_trait", "multi_trait",
     ),
+    "genoviz.analyses.genotypes.parentage": ("iter_parentage_conflicts", "parentage_conflicts"),
     "genoviz.analyses.genotypes.prediction.reliability": (
         "ReliabilitySnapshot", "iter_reliability", "reliability",
     ),

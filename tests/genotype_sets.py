@@ -39,6 +39,19 @@ def genotypes_of(codes: np.ndarray) -> Genotypes:
     return Genotypes(pack(codes), samples, variants)
 
 
+def genotypes_of_dosages(dosages: np.ndarray, ids: np.ndarray) -> Genotypes:
+    """Return autosomal genotypes of A1 dosages, of shape (n_samples, n_variants), NaN if missing.
+
+    The variants are m0, m1, ...
+    """
+    m = dosages.shape[1]
+    names, positions = np.array([f"m{k}" for k in range(m)], np.str_), np.arange(m)
+    letters = np.full(m, "A"), np.full(m, "G")
+    variants = VariantTable(("1",), np.zeros(m, np.int32), positions, names, *letters, np.zeros(m))
+    codes = np.where(np.isnan(dosages), 1, np.array([3, 2, 0])[np.nan_to_num(dosages).astype(int)])
+    return Genotypes(pack(codes.astype(np.uint8)), SampleTable.from_ids(list(ids)), variants)
+
+
 def draw_genotypes(
     n_samples: int, n_variants: int, seed: int, *, n_contigs: int = 1, n_populations: int = 1,
     missing_rate: float = 0.0,
