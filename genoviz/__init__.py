@@ -119,6 +119,10 @@ _MODULES = {
         "MultiTraitSnapshot", "iter_multi_trait", "multi_trait",
     ),
     "genoviz.analyses.genotypes.parentage": ("iter_parentage_conflicts", "parentage_conflicts"),
+    "genoviz.analyses.genotypes.prediction.preparation": (
+        "iter_prepare_mixed_model", "iter_prepare_single_step", "prepare_single_step",
+    ),
+    "genoviz.analyses.genotypes.prediction.quality": ("control_quality", "iter_control_quality"),
     "genoviz.analyses.genotypes.prediction.reliability": (
         "ReliabilitySnapshot", "iter_reliability", "reliability",
     ),
@@ -306,6 +310,7 @@ _MODULES = {
     "genoviz.model.sequences.fm_index": ("FMIndex", "IndexInParts", "IndexPart"),
     "genoviz.model.sequences.pangenome_index": ("PangenomeIndex",),
     "genoviz.model.genotypes.genotypes": ("Genotypes", "SampleTable", "VariantTable"),
+    "genoviz.model.genotypes.genomic_rules": ("GenomicRules", "QualityRules"),
     "genoviz.model.genotypes.mixed_model": (
         "Descent", "MarkerEffects", "MatrixElements", "MixedModel", "ModelEffect",
         "PedigreeRelationships", "RandomEffects", "SingleStep",
@@ -314,16 +319,8 @@ _MODULES = {
     "genoviz.model.genotypes.phenotypes": ("PhenotypeTable",),
     "genoviz.model.genotypes.traits": ("Trait", "read_trait"),
     "genoviz.model": (
-        "Annotations",
-        "ByteStrings",
-        "GraphLayout",
-        "Incidence",
-        "IndexText",
-        "Intervals",
-        "PangenomeGraph",
-        "PathName",
-        "PathRegion",
-        "Sequences",
+        "Annotations", "ByteStrings", "GraphLayout", "Incidence", "IndexText", "Intervals",
+        "PangenomeGraph", "PathName", "PathRegion", "Sequences",
     ),
     "genoviz.samples": ("get_sample", "list_samples"),
 }  # fmt: skip

@@ -76,9 +76,10 @@ def read_blupf90(path: str | PathLike[str]) -> Blupf90Run:
 
     With ``OPTION SNP_file``, the relationships of ``add_animal`` are H, which combines A with
     G = a ZZ' / (2 sum p(1 - p)) + b A22 of the genotyped animals; the cross-reference file has
-    their numbers. ``AlphaBeta`` sets a and b (default 0.95 and 0.05). By default, BLUPF90 removes
-    markers and animals of low quality and tunes G to A22. Neither is done here, so the options
-    ``no_quality_control`` and ``tunedG 0`` are required. A missing genotype (5) counts as the mean.
+    their numbers. ``AlphaBeta`` sets a and b (default 0.95 and 0.05). Quality control of the
+    genotypes and the tuning of G to A22 are the `SingleStep.rules` of the structure. Solving the
+    model applies them; `prepare_single_step` does it before, and tells what it removes. A missing
+    genotype (5) counts as the mean.
 
     A parent without its own line is a founder, which a note counts; it must be within the levels of
     the effect. In ``add_an_upg`` and ``add_an_upginb``, codes beyond the last animal are unknown
@@ -159,7 +160,7 @@ class _Reader:
                 self._refuse(
                     f"has OPTION {' '.join(words)}, which is not supported: known are missing, "
                     "sol se, conv_crit, maxrounds, those of solvers, and of genotypes SNP_file, "
-                    "no_quality_control, AlphaBeta and tunedG 0",
+                    "AlphaBeta, tunedG and those of quality control, such as minfreq",
                     line,
                 )
         self._notes += self._of_genotypes.check()
@@ -332,9 +333,8 @@ class _Reader:
         pedigree, levels = pedigree_of_descent(descent, n_levels)
         protect_more(self._of_genotypes.files)
         genotypes = read_digits(*self._of_genotypes.files)
-        return SingleStep(
-            pedigree, genotypes, self._of_genotypes.weight, levels=levels, allows_inbreeding=False
-        )
+        rules = self._of_genotypes.rules
+        return SingleStep(pedigree, genotypes, levels=levels, has_inbreeding=False, rules=rules)
 
     def _matrix(self, section: KeywordSection, size: int) -> np.ndarray:
         """Return a covariance matrix, which the file gives in full."""

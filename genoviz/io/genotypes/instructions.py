@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NoReturn
 
+import numpy as np
+
 from genoviz.errors import FileFormatError
 from genoviz.io.text.encoding import read_utf8
+from genoviz.model.genotypes.genomic_rules import GenomicRules, Parentage, QualityRules
 
 _READ = ("TITLE", "DATAFILE", "PEDFILE", "PARFILE", "MODEL", "SOLVING")
 _ONCE = (
@@ -17,16 +20,31 @@ _ONCE = (
     "RANDOM_RESIDUAL",
 )  # fmt: skip
 GROUP_KEYWORDS = ("RANDOM_GROUP", "RANDOM_TYPE", "FILE", "(CO)VARIANCES")
-# These describe genotypes, and have no effect where their quality is not controlled.
+# These report on genotypes, or on how the programs run.
 _OF_REPORTS = (
-    "map_file", "chrinfo", "sex_chr", "thrWarnCorAG", "thrStopCorAG", "thrCorAG", "outcallrate",
-    "plotpca", "saveAscii", "saveG", "saveGInverse", "saveA22", "saveA22Inverse",
+    "map_file", "chrinfo", "thrWarnCorAG", "thrStopCorAG", "thrCorAG", "outcallrate", "plotpca",
+    "saveAscii", "saveG", "saveGInverse", "saveA22", "saveA22Inverse", "saveCleanSNPs",
+    "outparent_progeny", "out_snp_exclusion_error_rate", "threshold_duplicate_samples",
+    "threshold_diagonal_g", "high_threshold_diagonal_g", "low_threshold_diagonal_g",
+    "num_threads_pregs", "num_threads_iod", "msg", "graphics",
 )  # fmt: skip
 # How G is made, as far as it can be made: any other value is refused.
 _OF_G = {
-    "tunedG": (0.0,), "TauOmega": (1.0, 1.0), "GammaDelta": (0.0, 0.0), "whichfreq": (2.0,),
+    "TauOmega": (1.0, 1.0), "GammaDelta": (0.0, 0.0), "whichG": (1.0,), "whichfreq": (2.0,),
+    "whichfreqScale": (2.0,), "whichScale": (1.0,),
 }  # fmt: skip
-_USUAL_WEIGHT, _ROUNDING = 0.05, 1e-9
+# The field of QualityRules, the largest value, what a value is divided by, and that of no value.
+_OF_QUALITY = {
+    "minfreq": ("min_maf", 0.5, 1, None),
+    "callrate": ("min_call_rate", 1, 1, None),
+    "callrateAnim": ("min_sample_call_rate", 1, 1, None),
+    "hwe": ("max_hwe_difference", 1, 1, 0.15),
+    "exclusion_threshold": ("max_conflicts", 100, 100, None),
+    "exclusion_threshold_snp": ("max_variant_conflicts", 100, 100, None),
+    "number_parent_progeny_evaluations": ("min_pairs", math.inf, 1, None),
+}
+_PARENTAGE: dict[str, Parentage] = {"0": "ignore", "1": "report", "3": "remove"}
+_TUNING = {"0": None, "1": "unrelated", "2": "pedigree"}
 _PASSED_OVER = ("TMPDIR", "PRECON")
 _REFUSED = tuple(
     "CVRTABLE REGFILE ERMFILE ERMPEDFILE INBRFILE SNPFILE CORRFILE CVMATRIX IMPFILE DHFILE RESFILE "
@@ -223,59 +241,84 @@ class GenotypeOptions:
     ----------
     files
         The file of markers and the cross-reference file, or None.
-    weight
-        What relationships of genotyped animals have of A22.
+    rules
+        How relationships are made of genotypes.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._line, self._told, self._notes = 0, set[str](), list[str]()
+        self._sex_line, self._notes = 0, list[str]()
+        self._quality, self._is_controlled = QualityRules(), True
         self.files: tuple[Path, Path] | None = None
-        self.weight = _USUAL_WEIGHT
+        self.rules = GenomicRules()
 
     def take(self, name: str, values: list[str], line: int) -> bool:
         """Return whether an option is one of genotypes, which is followed then."""
         if name == "SNP_file" and len(values) in (1, 2):
             names = values[0], values[1] if values[1:] else f"{values[0]}_XrefID"
-            self._line, self.files = line, tuple(self._path.parent / each for each in names)
-        elif name in _OF_G or name == "AlphaBeta":
+            self.files = tuple(self._path.parent / each for each in names)
+        elif name in _OF_QUALITY and len(values) <= 1:
+            self._take_quality(name, values, line)
+        elif name == "monomorphic" and values in ([], ["0"], ["1"]):
+            self._quality = replace(self._quality, removes_constant=values != ["0"])
+        elif name == "verify_parentage" and len(values) == 1 and values[0] in _PARENTAGE:
+            self._quality = replace(self._quality, parentage=_PARENTAGE[values[0]])
+        elif name in ("tunedG", "AlphaBeta") or name in _OF_G:
             self._take_numbers(name, values, line)
         elif name in _OF_REPORTS:
             self._notes.append(f"OPTION {name} is passed over: it does not change the model")
+        elif name == "sex_chr":
+            self._sex_line = line
         elif name != "no_quality_control" or values:
             return False
-        self._told.add(name)
+        else:
+            self._is_controlled = False
         return True
 
+    def _take_quality(self, name: str, values: list[str], line: int) -> None:
+        field, largest, divisor, value = _OF_QUALITY[name]
+        if values:
+            value = read_number(self._path, values[0], line, 0.0)
+            if value > largest:
+                found = f"has OPTION {name} {values[0]}, needs 0 to {largest:g}"
+                raise FileFormatError(self._path, found, line=line)
+        if value is not None:
+            self._quality = replace(self._quality, **{field: value / divisor})
+
     def _take_numbers(self, name: str, values: list[str], line: int) -> None:
+        found = f"has OPTION {' '.join([name, *values])}"
         try:
             numbers = tuple(float(value) for value in values)
         except ValueError:
             numbers = ()
-        if name != "AlphaBeta":
+        if name == "AlphaBeta":
+            if len(numbers) != 2 or not min(numbers) > 0 or math.isinf(max(numbers)):
+                self._refuse(f"{found}, needs two numbers of more than 0", line)
+            self.rules = replace(self.rules, weights=numbers)
+        elif name != "tunedG":
             if numbers != _OF_G[name]:
                 needed = " ".join(f"{value:g}" for value in _OF_G[name])
-                found = f"has OPTION {name} {' '.join(values)}, can do {needed}"
-                raise FileFormatError(self._path, found, line=line)
-            return
-        if len(numbers) != 2 or not 0 < numbers[1] < 1 or abs(sum(numbers) - 1) > _ROUNDING:
-            found = f"has OPTION AlphaBeta {' '.join(values)}, needs two numbers of the sum 1"
-            raise FileFormatError(self._path, found, line=line)
-        self.weight = numbers[1]
+                self._refuse(f"{found}, can do {needed}", line)
+        elif values[:1] == ["9"]:
+            if len(numbers) != 3 or not numbers[2] > 0 or not np.isfinite(numbers).all():
+                self._refuse(f"{found}, needs two numbers after 9, the second more than 0", line)
+            self.rules = replace(self.rules, targets=None, line=numbers[1:])
+        elif len(values) == 1 and values[0] in _TUNING:
+            self.rules = replace(self.rules, targets=_TUNING[values[0]], line=(0.0, 1.0))
+        else:
+            self._refuse(f"{found}, can do 0, 1, 2, and 9 with two numbers", line)
+
+    def _refuse(self, found: str, line: int) -> NoReturn:
+        raise FileFormatError(self._path, found, line=line)
 
     def check(self) -> list[str]:
-        """See that genotypes are to be taken as they are, and return notes."""
-        needed = {
-            "no_quality_control": "leaves out markers and animals",
-            "tunedG": "tunes G to A22",
-        }
-        for name, deed in needed.items():
-            if self.files is not None and name not in self._told:
-                option = f"{name} 0" if name in _OF_G else name
-                raise FileFormatError(
-                    self._path,
-                    f"has SNP_file without OPTION {option}: BLUPF90 {deed} then, which is not done "
-                    "here",
-                    line=self._line,
-                )
+        """Complete the rules, and return notes."""
+        quality = self._quality if self._is_controlled else None
+        self.rules = replace(self.rules, quality=quality)
+        if self._sex_line and quality is not None and quality.parentage != "ignore":
+            self._refuse(
+                "has OPTION sex_chr, whose markers are no conflicts of parents and progeny, which "
+                "is not done: needs OPTION verify_parentage 0 or no_quality_control too",
+                self._sex_line,
+            )
         return self._notes

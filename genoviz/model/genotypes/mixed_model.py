@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from genoviz.errors import ParameterError, n_words
+from genoviz.model.genotypes.genomic_rules import GenomicRules
 from genoviz.model.genotypes.genotypes import Genotypes
 from genoviz.model.genotypes.pedigree import Pedigree
 from genoviz.model.genotypes.traits import check_size
@@ -81,6 +82,8 @@ class MatrixElements:
 class SingleStep:
     """Single-step relationships H of all animals of a pedigree, some of them genotyped.
 
+    Those of genotyped animals are g ZZ' / s + w A_gg + c 11', s = 2 sum p(1 - p).
+
     Attributes
     ----------
     pedigree
@@ -88,14 +91,23 @@ class SingleStep:
     genotypes
         Genotypes of samples, matched with animals by IID.
     polygenic_weight
-        Share of the genetic variance that variants do not explain in genotyped animals.
+        w: the share of the genetic variance that variants do not explain in genotyped animals, if g
+        is 1 - w and c is 0.
     form
         ``"ssSNPBLUP"`` or ``"ssGTABLUP"``, as in `iter_single_step`.
     levels
         int64: the level of each animal and group; None if they are in the same order.
-    allows_inbreeding
-        False refuses pedigrees with inbred parents, where a program that computes A^-1 without
-        regard to them and A_gg with it has other relationships.
+    has_inbreeding
+        Whether A^-1 takes inbred parents into account, as is correct; A_gg always does.
+    genomic_weight
+        g; 1 - w if None.
+    constant
+        c.
+    frequencies
+        float64, shape (n_variants,): p, of A1; None for those of the genotypes.
+    rules
+        What is to be done with the genotypes first, by `prepare_single_step`, which sets the
+        weights, c and p. None if it is done.
     """
 
     pedigree: Pedigree
@@ -103,12 +115,20 @@ class SingleStep:
     polygenic_weight: float = 0.2
     form: str = "ssSNPBLUP"
     levels: np.ndarray | None = None
-    allows_inbreeding: bool = True
+    has_inbreeding: bool = True
+    genomic_weight: float | None = None
+    constant: float = 0.0
+    frequencies: np.ndarray | None = None
+    rules: GenomicRules | None = None
 
     def __post_init__(self) -> None:
-        if not 0 < self.polygenic_weight < 1:
+        weight, genomic_weight = self.polygenic_weight, self.genomic_weight
+        if genomic_weight is None and not 0 < weight < 1:
+            raise ParameterError(f"polygenic_weight is {weight}, needs more than 0 and less than 1")
+        if genomic_weight is not None and not (genomic_weight > 0 and weight > 0):
             raise ParameterError(
-                f"polygenic_weight is {self.polygenic_weight}, needs more than 0 and less than 1"
+                f"weights of genomic and pedigree relationships are {genomic_weight} and {weight}, "
+                "need more than 0"
             )
 
 

@@ -11,9 +11,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from genoviz import iter_solve_mixed_model, read_blupf90, solve_mixed_model
+from genoviz import (
+    GenomicRules,
+    QualityRules,
+    iter_solve_mixed_model,
+    read_blupf90,
+    solve_mixed_model,
+)
 from genoviz.cli.main import main
 from genoviz.errors import FileFormatError, ParameterError
+from tests.oracles.genomic_rules import PUBLISHED
 from tests.oracles.pedigree import relationships as relate
 
 QUICK = """
@@ -402,14 +409,15 @@ GOOD = parameters(
         ("# comment", "comment", "line 1: has 'comment', needs a keyword"),
         ("# comment", "FILE", "line 1: has FILE before RANDOM_GROUP"),
         ("# comment", "OPTION cat 3", "line 1: has OPTION cat 3, which is not supported"),
-        ("# comment", "OPTION hwe 0.1", "of genotypes SNP_file, no_quality_control, AlphaBeta"),
-        (
-            "# comment",
-            "OPTION SNP_file snp.txt",
-            "without OPTION no_quality_control: BLUPF90",
-        ),
-        ("# comment", "OPTION tunedG 2", "OPTION tunedG 2, can do 0"),
-        ("# comment", "OPTION AlphaBeta 0.9 0.2", "needs two numbers of the sum 1"),
+        ("# comment", "OPTION high_correlation", "AlphaBeta, tunedG and those of quality control"),
+        ("# comment", "OPTION verify_parentage 2", "verify_parentage 2, which is not supported"),
+        ("# comment", "OPTION callrate 90", "has OPTION callrate 90, needs 0 to 1"),
+        ("# comment", "OPTION minfreq -1", "has '-1', needs a number of at least 0"),
+        ("# comment", "OPTION tunedG 3", "OPTION tunedG 3, can do 0, 1, 2, and 9 with two numbers"),
+        ("# comment", "OPTION tunedG 9 0.1", "tunedG 9 0.1, needs two numbers after 9"),
+        ("# comment", "OPTION AlphaBeta 0.9", "AlphaBeta 0.9, needs two numbers of more than 0"),
+        ("# comment", "OPTION TauOmega 1 0.7", "OPTION TauOmega 1 0.7, can do 1 1"),
+        ("# comment", "OPTION sex_chr 30", "has OPTION sex_chr, whose markers are no conflicts of"),
         ("# comment", "OPTION maxrounds 0", "has maxrounds 0, needs more than 0"),
         ("# comment", "OPTION conv_crit 1", "has conv_crit 1, needs more than 0 and less than 1"),
         ("# comment", "OPTION missing 99999\nOPTION conv_crit nan", "has 'nan', needs a number"),
@@ -593,7 +601,6 @@ def test_the_command_solves_a_single_step(tmp_path, capfd):
         ("snp.txt", "cow003   ", "cow003   1", "needs 60 digits"),
         ("snp.txt", "cow003   ", "cow003 1 ", "has 3 fields, needs an ID and digits"),
         ("model.par", "add_animal", "add_sire", "has add_sire with SNP_file, can do add_animal"),
-        ("model.par", "OPTION tunedG 0\n", "", "BLUPF90 tunes G to A22 then"),
     ],
 )
 def test_what_is_wrong_with_genotypes_is_said(tmp_path, file, old, new, sentence):
@@ -605,15 +612,65 @@ def test_what_is_wrong_with_genotypes_is_said(tmp_path, file, old, new, sentence
         read_blupf90(tmp_path / "model.par")
 
 
-def test_inbred_parents_are_refused_with_genotypes(tmp_path):
-    """4 is of half-sibs, and a sire."""
-    (tmp_path / "animals.txt").write_text("1 0 0\n2 1 0\n3 1 0\n4 2 3\n5 4 0\n")
-    (tmp_path / "snp.txt").write_text("ID002 0121\nID004 2211\nID006 1012\n")
-    (tmp_path / "index.txt").write_text("2 ID002\n4 ID004\n5 ID006\n")
-    (tmp_path / "data.txt").write_text("1.5 1\n2.5 2\n0.5 5\n")
-    groups = [("1", "add_animal", "animals.txt", "0.7")]
-    options = ("SNP_file snp.txt index.txt", *GENOMIC[1:])
-    (tmp_path / "model.par").write_text(parameters(["2 5 cross"], "2.0", groups, options=options))
+def test_genotypes_by_default_as_published(tmp_path, capfd):
+    """Example of "Trivial analyses for single-step GBLUP": controlled, blended and tuned.
+
+    Two of the animals conflict with their parents: the files of the example, unlike the text, give
+    the genotypes to other animals.
+    """
+    rows = [line.split() for line in PUBLISHED.split("\n") if line]
+    rows = [row for row in rows if row[0] != "15"]
+    (tmp_path / "snp.txt").write_text("".join(f"ID{k:>03} {digits}\n" for k, digits in rows))
+    (tmp_path / "index.txt").write_text("".join(f"{k} ID{k:>03}\n" for k, _ in rows))
+    (tmp_path / "data.txt").write_text(QUICK)
+    (tmp_path / "animals.txt").write_text(QUICK_PEDIGREE)
+    effects = ["2 3 cross", "3 2 cross", "4 1 cov", "5 15 cross"]
+    groups = [("4", "add_animal", "animals.txt", "0.5")]
+    options = ("SNP_file snp.txt index.txt",)
+    text = parameters(effects, "2.0", groups, options=options)
+    (tmp_path / "model.par").write_text(text)
+    found = solve_mixed_model(read_blupf90(tmp_path / "model.par").model, tolerance=1e-24)
+    assert found.values[found.effects == 3] == pytest.approx(
+        [
+            0.00700521, 0.08747780, -0.01954304, 0.02639925, 0.07679027, -0.18438116, 0.15271384,
+            -0.09012753, 0.01442435, -0.23558188, 0.22278505, 0.10730577, 0.20708267, 0.32362808,
+            -0.21760840,
+        ],
+        abs=5e-7,
+    )  # fmt: skip
+    of_first, of_second, (slope,) = (found.values[found.effects == k] for k in range(3))
+    assert np.diff(of_first) == pytest.approx([1.95974021, 0.97072136], abs=1e-6)
+    assert np.diff(of_second) == pytest.approx([-0.58805124], abs=1e-6)
+    assert slope == pytest.approx(0.52196308, abs=1e-6)
+    removed = tmp_path / "removed.tsv"
+    with pytest.raises(SystemExit, match="0"):
+        main(["geno", "blupf90", str(tmp_path / "model.par"), "--removed", str(removed)])
+    out, err = capfd.readouterr()
+    assert float(out.splitlines()[7].split("\t")[3]) == pytest.approx(0.00700521, abs=1e-6)
+    assert "note: 21 of 100 markers are removed for only one allele." in err
+    assert "note: 2 of 8 animals are removed for conflicts with a parent at more than 1 %" in err
+    assert "note: G is tuned to 0.114782 + 1.02086 G, so" in err
+    lines = [line.split("\t") for line in removed.read_text().splitlines()]
+    assert lines[0] == ["#KIND", "ID", "REASON"]
+    assert [line[:2] for line in lines[-2:]] == [["animal", "12"], ["animal", "7"]]
+    assert len(lines) == 1 + 21 + 2
+
+
+def test_options_of_quality_control_are_followed(tmp_path):
+    options = (
+        "SNP_file snp.txt", "minfreq 0.1", "callrate 0.8", "callrateAnim 0.7", "monomorphic 0",
+        "hwe", "verify_parentage 1", "exclusion_threshold 2", "exclusion_threshold_snp 20",
+        "number_parent_progeny_evaluations 50", "tunedG 1", "AlphaBeta 0.8 0.3", "saveCleanSNPs",
+    )  # fmt: skip
+    genomic(tmp_path, options=options)
     asked = read_blupf90(tmp_path / "model.par")
-    with pytest.raises(ParameterError, match="1 parent is inbred, such as 4: "):
-        solve_mixed_model(asked.model)
+    assert asked.notes == ("OPTION saveCleanSNPs is passed over: it does not change the model",)
+    quality = QualityRules(0.8, 0.1, False, 0.15, 0.7, "report", 0.02, 0.2, 50)
+    (group,) = asked.model.random
+    assert group.structure.rules == GenomicRules(quality, (0.8, 0.3), "unrelated")
+    genomic(tmp_path, options=("SNP_file snp.txt", "tunedG 9 0.1 0.9", "no_quality_control"))
+    (group,) = read_blupf90(tmp_path / "model.par").model.random
+    assert group.structure.rules == GenomicRules(None, targets=None, line=(0.1, 0.9))
+    genomic(tmp_path, options=("SNP_file snp.txt",))
+    (group,) = read_blupf90(tmp_path / "model.par").model.random
+    assert group.structure.rules == GenomicRules()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from genoviz.analyses.genotypes.code_values import frequencies_of_counts
 from genoviz.analyses.genotypes.products import GenotypeMatrix, allele_counts
 from genoviz.backend import Backend
@@ -18,6 +20,8 @@ class Markers:
         What is multiplied, and where.
     is_halved
         Whether dosages are centred as if all frequencies were 1/2, as metafounders need it.
+    frequencies
+        float64, shape (n_variants,): p, by default from the called genotypes.
 
     Attributes
     ----------
@@ -37,11 +41,19 @@ class Markers:
         If no variant differs between the samples.
     """
 
-    def __init__(self, genotypes: Genotypes, backend: Backend, *, is_halved: bool = False) -> None:
+    def __init__(
+        self,
+        genotypes: Genotypes,
+        backend: Backend,
+        *,
+        is_halved: bool = False,
+        frequencies: np.ndarray | None = None,
+    ) -> None:
         self.genotypes = genotypes
         self.backend = backend
         self.counts = allele_counts(genotypes, backend=backend)
-        frequencies = frequencies_of_counts(self.counts)
+        if frequencies is None:
+            frequencies = frequencies_of_counts(self.counts)
         self.scale = float(2 * (frequencies * (1 - frequencies)).sum())
         if self.scale == 0:
             raise ParameterError(
@@ -52,4 +64,6 @@ class Markers:
         if is_halved:
             self.scale = genotypes.n_variants / 2
         centre = "half" if is_halved else True
-        self.matrix = GenotypeMatrix(genotypes, centre=centre, counts=self.counts, backend=backend)
+        self.matrix = GenotypeMatrix(
+            genotypes, centre=centre, counts=self.counts, frequencies=frequencies, backend=backend
+        )

@@ -61,8 +61,8 @@ def _of_groups(pedigree: Pedigree) -> np.ndarray:
     return np.diag(pedigree.gamma) - 1.0
 
 
-def relationship_inverse(pedigree: Pedigree) -> csc_array:
-    """Return A^-1 by Henderson's rules, taking inbreeding into account.
+def relationship_inverse(pedigree: Pedigree, *, has_inbreeding: bool = True) -> csc_array:
+    """Return A^-1 by Henderson's rules, taking inbred parents into account, or ignoring them.
 
     Each animal adds ``t t' / d``, where t has 1 for the animal and -1/2 for each parent, and d is
     the Mendelian sampling variance.
@@ -90,7 +90,11 @@ def relationship_inverse(pedigree: Pedigree) -> csc_array:
     doi:10.3168/jds.S0022-0302(88)79691-5
     Legarra et al. 2015, doi:10.1534/genetics.115.177014
     """
-    variances = mendelian_variances(pedigree)
+    if has_inbreeding:
+        variances = mendelian_variances(pedigree)
+    else:
+        n_unknown = (pedigree.sires < 0).astype(np.int64) + (pedigree.dams < 0)
+        variances = 0.5 + n_unknown / 4
     inverse = inverse_of(pedigree.sires, pedigree.dams, variances, len(pedigree.groups))
     return inverse if pedigree.gamma is None else _add_gamma(inverse, pedigree.gamma)
 

@@ -48,6 +48,8 @@ class SingleStepParts:
         Share of the genetic variance of genotyped animals that variants do not account for.
     backend
         ``"auto"``, ``"cpu"`` or ``"cuda"``.
+    genomic_weight, constant, frequencies, has_inbreeding
+        As of `SingleStep`.
 
     Attributes
     ----------
@@ -66,7 +68,7 @@ class SingleStepParts:
     markers, matrix
         The genotypes, and Z, the centred dosages of the genotyped animals.
     ridge
-        s / (1 - w): what the inverse variances of effects add, in units of the genetic variance.
+        s / g: what the inverse variances of effects add, in units of the genetic variance.
     """
 
     def __init__(
@@ -77,16 +79,21 @@ class SingleStepParts:
         ratio: float,
         weight: float,
         backend: Backend,
+        *,
+        genomic_weight: float | None = None,
+        constant: float = 0.0,
+        frequencies: np.ndarray | None = None,
+        has_inbreeding: bool = True,
     ) -> None:
         self.training = training
         self.ratio = ratio
         self.weight = weight
         self.genotyped = find_animals(pedigree, genotypes.samples.ids)
         has_gamma = pedigree.gamma is not None
-        self.markers = Markers(genotypes, backend, is_halved=has_gamma)
+        self.markers = Markers(genotypes, backend, is_halved=has_gamma, frequencies=frequencies)
         self.matrix = self.markers.matrix
-        self.ridge = self.markers.scale / (1 - weight)
-        self.inverse = relationship_inverse(pedigree).tocsr()
+        self.ridge = self.markers.scale / (1 - weight if genomic_weight is None else genomic_weight)
+        self.inverse = relationship_inverse(pedigree, has_inbreeding=has_inbreeding).tocsr()
         self.genotyped_inverse = GenotypedInverse(pedigree, self.genotyped, backend=backend)
         self.shares = group_shares(pedigree)[self.genotyped] * (not has_gamma)
         self.n_animals = len(pedigree.ids)
@@ -97,6 +104,7 @@ class SingleStepParts:
         self._is_on_device = resolve_backend(backend) == "cuda"
         self._inverse_there = sparse_to_device(self.inverse, backend)
         self._genotyped_there = to_device(self.genotyped, backend)
+        self._invert_constant(constant)
         self._shares_there = to_device(self.shares, backend)
         if training is not None:
             self._records = tuple(
@@ -134,12 +142,40 @@ class SingleStepParts:
         # One product for both, of as many columns as there are.
         both = module_of(values).stack([genotyped, polygenic], axis=-1)
         solved = self.genotyped_inverse.multiply(both.reshape(len(both), -1)).reshape(both.shape)
-        of_values, of_polygenic = solved[..., 0], solved[..., 1] / self.weight
+        of_values, of_polygenic = solved[..., 0], self.polygenic(solved[..., 1])
         animals = self._inverse_there @ values
         self.add(animals, of_polygenic - of_values)
         variants = self.ridge * effects
         variants -= self.matrix.multiply_transposed(of_polygenic)
         return animals, variants
+
+    def _invert_constant(self, constant: float) -> None:
+        """Prepare the inverse of w A_gg + c 11', which has a term of rank one for c."""
+        self._of_ones, self._less = None, 0.0
+        if not constant:
+            return
+        of_ones = self.genotyped_inverse.multiply(np.ones(len(self.genotyped)))
+        left = 1 + constant / self.weight * of_ones.sum()
+        if left <= 0:
+            raise ParameterError(
+                f"{constant:g} is added to relationships of genotyped animals, needs more than "
+                f"{-self.weight / of_ones.sum():g} for a positive definite matrix"
+            )
+        self._of_ones = self.place(of_ones)
+        self._less = constant / self.weight**2 / left
+
+    def polygenic(self, solved: Any) -> Any:
+        """Return the inverse of w A_gg + c 11' times values, given A_gg^-1 times these.
+
+        It is B / w - c / w^2 B11'B / (1 + c / w 1'B1), with B = A_gg^-1 (Sherman-Morrison).
+        """
+        if self._of_ones is None:
+            return solved / self.weight
+        of_ones = self._of_ones
+        if isinstance(solved, np.ndarray):
+            of_ones = to_host(of_ones)
+        column = of_ones.reshape(-1, *(1,) * (solved.ndim - 1))
+        return solved / self.weight - column * (self._less * solved.sum(axis=0))
 
     def place(self, values: np.ndarray) -> Any:
         """Return values in the memory of the device."""
@@ -215,7 +251,7 @@ def find_animals(pedigree: Pedigree, ids: np.ndarray) -> np.ndarray:
 
 
 def iter_factorise(parts: SingleStepParts) -> Iterator[EliminatedEffects | None]:
-    """Factorise K = Z'BZ / w + ridge I, with B = A_gg^-1; yield None before each part of the work.
+    """Factorise K = Z'PZ + ridge I, P = (w A_gg + c 11')^-1; yield None before each part of it.
 
     The last item has the factor.
 
@@ -238,7 +274,7 @@ def iter_factorise(parts: SingleStepParts) -> Iterator[EliminatedEffects | None]
         yield None
         variants = np.arange(first, min(n, first + _COLUMNS_AT_ONCE))
         columns = read_values(parts.markers.genotypes, parts.matrix.values, variants, samples).T
-        solved = parts.genotyped_inverse.multiply(columns) / parts.weight
+        solved = parts.polygenic(parts.genotyped_inverse.multiply(columns))
         matrix[:, variants] = parts.matrix.multiply_transposed(solved)
     matrix[np.diag_indices(n)] += parts.ridge
     yield EliminatedEffects(parts, cho_factor(matrix, lower=True, overwrite_a=True))
@@ -247,9 +283,9 @@ def iter_factorise(parts: SingleStepParts) -> Iterator[EliminatedEffects | None]
 class EliminatedEffects:
     """The inverse of H without effects of variants, by products.
 
-    It is A^-1 + (1/w - 1) B - T'T with T = L^-1 Z'B / w, LL' = K (Woodbury), and B = A_gg^-1 for
-    the rows of genotyped animals. The effects of variants are K^-1 Z'B u / w, which comes by the
-    way.
+    It is A^-1 + P - B - T'T with T = L^-1 Z'P, LL' = K (Woodbury), and in the rows of genotyped
+    animals B = A_gg^-1 and P = (w A_gg + c 11')^-1, which is B / w for c = 0. The effects of
+    variants are K^-1 Z'P u, which comes by the way.
     """
 
     def __init__(self, parts: SingleStepParts, factor: tuple[np.ndarray, bool]) -> None:
@@ -274,11 +310,12 @@ class EliminatedEffects:
         """
         from scipy.linalg import cho_solve
 
-        parts, weight = self.parts, self.parts.weight
+        parts = self.parts
         of_values = parts.genotyped_inverse.multiply(parts.take(values))
-        projected = parts.matrix.multiply_transposed(of_values / weight)
+        of_polygenic = parts.polygenic(of_values)
+        projected = parts.matrix.multiply_transposed(of_polygenic)
         effects = cho_solve(self._factor, projected, check_finite=False)
         genomic = parts.genotyped_inverse.multiply(parts.matrix.multiply(effects))
         animals = parts.inverse @ values
-        parts.add(animals, (1 / weight - 1) * of_values - genomic / weight)
+        parts.add(animals, of_polygenic - of_values - parts.polygenic(genomic))
         return animals, effects

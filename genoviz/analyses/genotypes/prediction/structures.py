@@ -9,11 +9,10 @@ import numpy as np
 from genoviz.analyses.genotypes.prediction.markers import Markers
 from genoviz.analyses.genotypes.prediction.pedigree_inverse import (
     MAX_INVERTED,
-    inbreeding,
-    inverse_of,
     relationship_inverse,
 )
 from genoviz.analyses.genotypes.prediction.preconditioners import variant_preconditioner
+from genoviz.analyses.genotypes.prediction.preparation import prepare_single_step
 from genoviz.analyses.genotypes.prediction.single_step_parts import (
     SingleStepParts,
     check_form,
@@ -22,7 +21,6 @@ from genoviz.analyses.genotypes.prediction.single_step_parts import (
 from genoviz.backend import Backend
 from genoviz.errors import ParameterError, n_words
 from genoviz.generators import last_of
-from genoviz.model.columns import distinct
 from genoviz.model.genotypes.mixed_model import (
     Descent,
     MarkerEffects,
@@ -30,7 +28,6 @@ from genoviz.model.genotypes.mixed_model import (
     SingleStep,
     Structure,
 )
-from genoviz.model.genotypes.pedigree import Pedigree
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -90,11 +87,7 @@ def _ancestry_inverse(structure: PedigreeRelationships, n_levels: int) -> csr_ar
             f"{n_words(n_animals + n_groups, 'animal')} "
             "and groups"
         )
-    if structure.has_inbreeding:
-        inverse = relationship_inverse(pedigree)
-    else:
-        n_unknown = (pedigree.sires < 0).astype(np.int64) + (pedigree.dams < 0)
-        inverse = inverse_of(pedigree.sires, pedigree.dams, 0.5 + n_unknown / 4, n_groups)
+    inverse = relationship_inverse(pedigree, has_inbreeding=structure.has_inbreeding)
     added = np.repeat([0.0, structure.group_ridge], [n_animals, n_groups])
     return (inverse + diags_array(added)).tocsr()
 
@@ -113,17 +106,28 @@ class GenomicRows:
         start: int,
         backend: Backend,
     ) -> None:
-        pedigree, weight = structure.pedigree, structure.polygenic_weight
         check_form(structure.form)
-        self._parts = SingleStepParts(structure.genotypes, pedigree, None, 1.0, weight, backend)
+        if structure.rules is not None:
+            structure = prepare_single_step(structure, backend=backend).structure
+        weight = structure.polygenic_weight
+        self._parts = SingleStepParts(
+            structure.genotypes,
+            structure.pedigree,
+            None,
+            1.0,
+            weight,
+            backend,
+            genomic_weight=structure.genomic_weight,
+            constant=structure.constant,
+            frequencies=structure.frequencies,
+            has_inbreeding=structure.has_inbreeding,
+        )
         if len(places) != self._parts.n_rows:
             raise ParameterError(
                 f"an effect has {n_words(len(places), 'level')}, and its pedigree "
                 f"{self._parts.n_rows:,} "
                 "animals and groups"
             )
-        if not structure.allows_inbreeding:
-            _check_outbred(pedigree)
         places = places if structure.levels is None else places[structure.levels]
         self._inverse, self._places = inverse, places
         self._width = places.shape[1]
@@ -253,15 +257,3 @@ class MarkerRows:
     def read(self, solution: np.ndarray) -> np.ndarray:
         """Return the effects of variants."""
         return solution[self.span].reshape(-1, self._width)
-
-
-def _check_outbred(pedigree: Pedigree) -> None:
-    parents = distinct([pedigree.sires, pedigree.dams])
-    parents = parents[parents >= 0]
-    inbred = parents[inbreeding(pedigree)[parents] > 0]
-    if len(inbred):
-        raise ParameterError(
-            f"{n_words(len(inbred), 'parent is', 'parents are')} inbred, such as "
-            f"{pedigree.ids[inbred[0]]!s}: A^-1 of "
-            "add_animal does not allow for it, and relationships of genotyped animals do"
-        )
