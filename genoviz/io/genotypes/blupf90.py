@@ -333,8 +333,11 @@ class _Reader:
         pedigree, levels = pedigree_of_descent(descent, n_levels)
         protect_more(self._of_genotypes.files)
         genotypes = read_digits(*self._of_genotypes.files)
-        rules = self._of_genotypes.rules
-        return SingleStep(pedigree, genotypes, levels=levels, has_inbreeding=False, rules=rules)
+        options = self._of_genotypes
+        return SingleStep(
+            pedigree, genotypes, levels=levels, has_inbreeding=False,
+            has_ancestry=options.has_ancestry, rules=options.rules,
+        )  # fmt: skip
 
     def _matrix(self, section: KeywordSection, size: int) -> np.ndarray:
         """Return a covariance matrix, which the file gives in full."""

@@ -30,7 +30,7 @@ _OF_REPORTS = (
 )  # fmt: skip
 # How G is made, as far as it can be made: any other value is refused.
 _OF_G = {
-    "TauOmega": (1.0, 1.0), "GammaDelta": (0.0, 0.0), "whichG": (1.0,), "whichfreq": (2.0,),
+    "GammaDelta": (0.0, 0.0), "whichG": (1.0,), "whichfreq": (2.0,),
     "whichfreqScale": (2.0,), "whichScale": (1.0,),
 }  # fmt: skip
 # The field of QualityRules, the largest value, what a value is divided by, and that of no value.
@@ -247,10 +247,15 @@ class GenotypeOptions:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._sex_line, self._notes = 0, list[str]()
+        self._sex_line, self._omitted, self._notes = 0, 0, list[str]()
         self._quality, self._is_controlled = QualityRules(), True
         self.files: tuple[Path, Path] | None = None
         self.rules = GenomicRules()
+
+    @property
+    def has_ancestry(self) -> bool:
+        """Whether A^-1 is part of the inverse."""
+        return not self._omitted
 
     def take(self, name: str, values: list[str], line: int) -> bool:
         """Return whether an option is one of genotypes, which is followed then."""
@@ -263,12 +268,14 @@ class GenotypeOptions:
             self._quality = replace(self._quality, removes_constant=values != ["0"])
         elif name == "verify_parentage" and len(values) == 1 and values[0] in _PARENTAGE:
             self._quality = replace(self._quality, parentage=_PARENTAGE[values[0]])
-        elif name in ("tunedG", "AlphaBeta") or name in _OF_G:
+        elif name in ("tunedG", "AlphaBeta", "TauOmega") or name in _OF_G:
             self._take_numbers(name, values, line)
         elif name in _OF_REPORTS:
             self._notes.append(f"OPTION {name} is passed over: it does not change the model")
         elif name == "sex_chr":
             self._sex_line = line
+        elif name == "omit_ainv" and not values:
+            self._omitted = line
         elif name != "no_quality_control" or values:
             return False
         else:
@@ -295,6 +302,10 @@ class GenotypeOptions:
             if len(numbers) != 2 or not min(numbers) > 0 or math.isinf(max(numbers)):
                 self._refuse(f"{found}, needs two numbers of more than 0", line)
             self.rules = replace(self.rules, weights=numbers)
+        elif name == "TauOmega":
+            if len(numbers) != 2 or not numbers[0] > 0 <= numbers[1] < math.inf > numbers[0]:
+                self._refuse(f"{found}, needs a number of more than 0 and one of at least 0", line)
+            self.rules = replace(self.rules, scales=numbers)
         elif name != "tunedG":
             if numbers != _OF_G[name]:
                 needed = " ".join(f"{value:g}" for value in _OF_G[name])
@@ -321,4 +332,7 @@ class GenotypeOptions:
                 "is not done: needs OPTION verify_parentage 0 or no_quality_control too",
                 self._sex_line,
             )
+        if self._omitted and (self.files is None or self.rules.scales[1]):
+            found = "has OPTION omit_ainv, needs SNP_file and a TauOmega such as 1 0 with it"
+            self._refuse(found, self._omitted)
         return self._notes

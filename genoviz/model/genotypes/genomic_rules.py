@@ -48,7 +48,7 @@ class QualityRules:
 
 @dataclass(frozen=True)
 class GenomicRules:
-    """How G is made: a + b (alpha ZZ' / s + beta A_gg), s = 2 sum p(1 - p).
+    """How G is made: (a + b (alpha ZZ' / s + beta A_gg)) / tau, s = 2 sum p(1 - p).
 
     Attributes
     ----------
@@ -61,9 +61,12 @@ class GenomicRules:
         other elements equal to those of A_gg, and ``"unrelated"`` 1 and 0.
     line
         a and b, if there are no targets.
+    scales
+        tau and omega: H^-1 is A^-1 + tau G^-1 - omega A_gg^-1 for the tuned G.
     """
 
     quality: QualityRules | None = QualityRules()
     weights: tuple[float, float] = (0.95, 0.05)
     targets: Literal["pedigree", "unrelated"] | None = "pedigree"
     line: tuple[float, float] = (0.0, 1.0)
+    scales: tuple[float, float] = (1.0, 1.0)

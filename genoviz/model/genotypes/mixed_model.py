@@ -82,7 +82,8 @@ class MatrixElements:
 class SingleStep:
     """Single-step relationships H of all animals of a pedigree, some of them genotyped.
 
-    Those of genotyped animals are g ZZ' / s + w A_gg + c 11', s = 2 sum p(1 - p).
+    Their inverse is A^-1 + G^-1 - omega A_gg^-1 with G = g ZZ' / s + w A_gg + c 11' of genotyped
+    animals, s = 2 sum p(1 - p).
 
     Attributes
     ----------
@@ -103,6 +104,10 @@ class SingleStep:
         g; 1 - w if None.
     constant
         c.
+    omega
+        omega; H is the covariance of the animals only if it is 1.
+    has_ancestry
+        Whether A^-1 is part of the inverse.
     frequencies
         float64, shape (n_variants,): p, of A1; None for those of the genotypes.
     rules
@@ -118,6 +123,8 @@ class SingleStep:
     has_inbreeding: bool = True
     genomic_weight: float | None = None
     constant: float = 0.0
+    omega: float = 1.0
+    has_ancestry: bool = True
     frequencies: np.ndarray | None = None
     rules: GenomicRules | None = None
 

@@ -416,7 +416,9 @@ GOOD = parameters(
         ("# comment", "OPTION tunedG 3", "OPTION tunedG 3, can do 0, 1, 2, and 9 with two numbers"),
         ("# comment", "OPTION tunedG 9 0.1", "tunedG 9 0.1, needs two numbers after 9"),
         ("# comment", "OPTION AlphaBeta 0.9", "AlphaBeta 0.9, needs two numbers of more than 0"),
-        ("# comment", "OPTION TauOmega 1 0.7", "OPTION TauOmega 1 0.7, can do 1 1"),
+        ("# comment", "OPTION TauOmega 0 1", "OPTION TauOmega 0 1, needs a number of more than 0"),
+        ("# comment", "OPTION GammaDelta 0.1 0", "OPTION GammaDelta 0.1 0, can do 0 0"),
+        ("# comment", "OPTION omit_ainv", "OPTION omit_ainv, needs SNP_file and a TauOmega"),
         ("# comment", "OPTION sex_chr 30", "has OPTION sex_chr, whose markers are no conflicts of"),
         ("# comment", "OPTION maxrounds 0", "has maxrounds 0, needs more than 0"),
         ("# comment", "OPTION conv_crit 1", "has conv_crit 1, needs more than 0 and less than 1"),
@@ -661,16 +663,63 @@ def test_options_of_quality_control_are_followed(tmp_path):
         "SNP_file snp.txt", "minfreq 0.1", "callrate 0.8", "callrateAnim 0.7", "monomorphic 0",
         "hwe", "verify_parentage 1", "exclusion_threshold 2", "exclusion_threshold_snp 20",
         "number_parent_progeny_evaluations 50", "tunedG 1", "AlphaBeta 0.8 0.3", "saveCleanSNPs",
+        "TauOmega 1.2 0", "omit_ainv",
     )  # fmt: skip
     genomic(tmp_path, options=options)
     asked = read_blupf90(tmp_path / "model.par")
     assert asked.notes == ("OPTION saveCleanSNPs is passed over: it does not change the model",)
     quality = QualityRules(0.8, 0.1, False, 0.15, 0.7, "report", 0.02, 0.2, 50)
     (group,) = asked.model.random
-    assert group.structure.rules == GenomicRules(quality, (0.8, 0.3), "unrelated")
+    rules = GenomicRules(quality, (0.8, 0.3), "unrelated", scales=(1.2, 0.0))
+    assert group.structure.rules == rules
+    assert not group.structure.has_ancestry
     genomic(tmp_path, options=("SNP_file snp.txt", "tunedG 9 0.1 0.9", "no_quality_control"))
     (group,) = read_blupf90(tmp_path / "model.par").model.random
     assert group.structure.rules == GenomicRules(None, targets=None, line=(0.1, 0.9))
     genomic(tmp_path, options=("SNP_file snp.txt",))
     (group,) = read_blupf90(tmp_path / "model.par").model.random
     assert group.structure.rules == GenomicRules()
+
+
+GENOTYPED = """
+2 1212020111001211212000102001202022201112000110020102011001012212110122100001210101112200210010022220
+11 2211121200121111220211011210112121111201000120011202020002002222000222000021221000021200110010101220
+5 1201121111012200221100012210201010110111000211011112120112101221110122100012211000022200110010012220
+12 2122020101100221112111202101202022202222000000021111102000111201211022200101210000022200210010111120
+10 2111121101111210121211112210202021211211000110021211111001101211101122100111221000022200120020101120
+6 2122020101100221121111212100112111112212000101012211111001201211112022100201220110022200220020111120
+4 2222020200110122210121001100022221102111000010011202020002002222000222000020120000020200200000200220
+13 2122020101210121121222101200112122102212000010012211111001101211101122100110220000021200210010200120
+14 2222020200110122210121001100022221102111000010011202020002002222000222000020120000020200200000200220
+3 2122020210000221111111112010011100011112000202002112120112201221121022100111220110111200210010111220
+7 1201121111012200221100012110202021210101000220020202020002002222000222000011221101112200120020012220
+9 2222020200000222211000212001112111112212000101011102011001112212121022100102210110022200210010022220
+1 1211121200011211220201121220102021210101000220020211021011002222000222000012211001112100120020012220
+15 2122020101210121121222101200112122102212000010012211111001101211101122100110220000021200210010200120
+8 1211121200011211210111111110012121201011000110020211021011002222000222000011110001111100210010111220
+"""  # noqa: E501
+
+
+def test_genomic_prediction_as_published(tmp_path):
+    """Example of "Performing GBLUP": a pedigree without parents, quality control and no tuning."""
+    rows = [line.split() for line in GENOTYPED.split("\n") if line]
+    (tmp_path / "snp.txt").write_text("".join(f"ID{k} {digits}\n" for k, digits in rows))
+    (tmp_path / "snp.txt_XrefID").write_text("".join(f"{k} ID{k}\n" for k, _ in rows))
+    (tmp_path / "animals.txt").write_text("".join(f"{k} 0 0\n" for k in range(1, 16)))
+    y = [-1.28, -1.78, 0.54, 1.36, 0.47, 0.04, 0.68, -0.89, -0.48, 0.89, -1.16]
+    weights = [1, 0.98, 0.9, 1, 0.93, 1, 1, 0.85, 0.88, 0.99, 0.97]
+    lines = [f"{y[k]} {weights[k]} 1 {k + 1}\n" for k in range(11)]
+    (tmp_path / "data.txt").write_text("".join(lines))
+    groups = [("2", "add_animal", "animals.txt", "0.3")]
+    options = ("SNP_file snp.txt", "AlphaBeta 0.95 0.05", "tunedG 0")
+    text = parameters(["3 1 cross", "4 15 cross"], "0.7", groups, weights="2", options=options)
+    (tmp_path / "model.par").write_text(text)
+    found = solve_mixed_model(read_blupf90(tmp_path / "model.par").model, tolerance=1e-24)
+    assert found.values == pytest.approx(
+        [
+            -0.08090772, -0.42220198, -0.44672494, 0.26450865, 0.24686356, 0.05496292, 0.16937536,
+            -0.17601451, -0.24385662, -0.25750923, 0.13351286, 0.03869522, -0.10858569, 0.26284875,
+            0.22127690, 0.26284875,
+        ],
+        abs=2e-8,
+    )  # fmt: skip

@@ -86,13 +86,15 @@ def iter_prepare_single_step(
             f"G is tuned to {intercept:.6g} + {slope:.6g} G, so that the means of its diagonal and "
             f"of its other elements are {target}."
         )
-    genomic, polygenic = (slope * weight for weight in rules.weights)
+    tau, omega = rules.scales
+    genomic, polygenic = (slope * weight / tau for weight in rules.weights)
     made = replace(
         structure,
         genotypes=left,
         genomic_weight=genomic,
         polygenic_weight=polygenic,
-        constant=intercept,
+        constant=intercept / tau,
+        omega=omega,
         frequencies=frequencies,
         rules=None,
     )

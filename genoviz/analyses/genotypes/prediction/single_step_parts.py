@@ -48,7 +48,7 @@ class SingleStepParts:
         Share of the genetic variance of genotyped animals that variants do not account for.
     backend
         ``"auto"``, ``"cpu"`` or ``"cuda"``.
-    genomic_weight, constant, frequencies, has_inbreeding
+    genomic_weight, constant, omega, has_ancestry, frequencies, has_inbreeding
         As of `SingleStep`.
 
     Attributes
@@ -82,6 +82,8 @@ class SingleStepParts:
         *,
         genomic_weight: float | None = None,
         constant: float = 0.0,
+        omega: float = 1.0,
+        has_ancestry: bool = True,
         frequencies: np.ndarray | None = None,
         has_inbreeding: bool = True,
     ) -> None:
@@ -94,6 +96,9 @@ class SingleStepParts:
         self.matrix = self.markers.matrix
         self.ridge = self.markers.scale / (1 - weight if genomic_weight is None else genomic_weight)
         self.inverse = relationship_inverse(pedigree, has_inbreeding=has_inbreeding).tocsr()
+        if not has_ancestry:
+            self.inverse = self.inverse * 0.0
+        self.omega = omega
         self.genotyped_inverse = GenotypedInverse(pedigree, self.genotyped, backend=backend)
         self.shares = group_shares(pedigree)[self.genotyped] * (not has_gamma)
         self.n_animals = len(pedigree.ids)
@@ -117,7 +122,7 @@ class SingleStepParts:
         ``weight`` is the share that is left of the variance of genotyped animals, given effects.
         """
         diagonal = self.inverse.diagonal()
-        of_genotyped = (1 / weight - 1) * self.genotyped_inverse.diagonal
+        of_genotyped = (1 / weight - self.omega) * self.genotyped_inverse.diagonal
         diagonal[self.genotyped] += of_genotyped
         diagonal[self.n_animals :] += self.shares.T**2 @ of_genotyped
         diagonal[diagonal == 0] = 1.0  # of a group that nobody is of
@@ -144,7 +149,7 @@ class SingleStepParts:
         solved = self.genotyped_inverse.multiply(both.reshape(len(both), -1)).reshape(both.shape)
         of_values, of_polygenic = solved[..., 0], self.polygenic(solved[..., 1])
         animals = self._inverse_there @ values
-        self.add(animals, of_polygenic - of_values)
+        self.add(animals, of_polygenic - self.omega * of_values)
         variants = self.ridge * effects
         variants -= self.matrix.multiply_transposed(of_polygenic)
         return animals, variants
@@ -283,9 +288,9 @@ def iter_factorise(parts: SingleStepParts) -> Iterator[EliminatedEffects | None]
 class EliminatedEffects:
     """The inverse of H without effects of variants, by products.
 
-    It is A^-1 + P - B - T'T with T = L^-1 Z'P, LL' = K (Woodbury), and in the rows of genotyped
-    animals B = A_gg^-1 and P = (w A_gg + c 11')^-1, which is B / w for c = 0. The effects of
-    variants are K^-1 Z'P u, which comes by the way.
+    It is A^-1 + P - omega B - T'T with T = L^-1 Z'P, LL' = K (Woodbury), and in the rows of
+    genotyped animals B = A_gg^-1 and P = (w A_gg + c 11')^-1, which is B / w for c = 0. The effects
+    of variants are K^-1 Z'P u, which comes by the way.
     """
 
     def __init__(self, parts: SingleStepParts, factor: tuple[np.ndarray, bool]) -> None:
@@ -317,5 +322,6 @@ class EliminatedEffects:
         effects = cho_solve(self._factor, projected, check_finite=False)
         genomic = parts.genotyped_inverse.multiply(parts.matrix.multiply(effects))
         animals = parts.inverse @ values
-        parts.add(animals, of_polygenic - of_values - parts.polygenic(genomic))
+        genomic = parts.polygenic(genomic)
+        parts.add(animals, of_polygenic - parts.omega * of_values - genomic)
         return animals, effects

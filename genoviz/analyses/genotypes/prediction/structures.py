@@ -119,6 +119,8 @@ class GenomicRows:
             backend,
             genomic_weight=structure.genomic_weight,
             constant=structure.constant,
+            omega=structure.omega,
+            has_ancestry=structure.has_ancestry,
             frequencies=structure.frequencies,
             has_inbreeding=structure.has_inbreeding,
         )
@@ -132,6 +134,7 @@ class GenomicRows:
         self._inverse, self._places = inverse, places
         self._width = places.shape[1]
         self._eliminated = None
+        self._has_ancestry = structure.has_ancestry
         if structure.form == "ssGTABLUP":
             self._eliminated = last_of(iter_factorise(self._parts))
             self.span = slice(start, start)
@@ -171,6 +174,8 @@ class GenomicRows:
             diagonal = self._parts.diagonal(self._parts.weight)
         else:
             diagonal = self._eliminated.diagonal()
+        if not self._has_ancestry:  # others have no equation, and the solution 0
+            diagonal = diagonal * np.isin(np.arange(len(diagonal)), self._parts.genotyped)
         for first in range(0, self._width, n_traits):
             own = slice(first, first + n_traits)
             rows = self._places[:, first] // n_traits
