@@ -192,7 +192,7 @@ class _Control:
                                     f"{why} of parent and progeny")  # fmt: skip
         is_wrong = of_pairs > rules.max_conflicts * n
         progeny, parents = progeny[is_wrong], parents[is_wrong]
-        share = f"{100 * rules.max_conflicts:g} % of the variants"
+        share = f"{100 * rules.max_conflicts:g} % of the markers"
         if not len(progeny):
             return
         if rules.parentage == "report":
