@@ -141,6 +141,22 @@ def test_traces_over_a_whole_basis_are_exact():
         assert found.moment_error == pytest.approx(by_factors.moment_error, rel=rtol)
 
 
+def test_a_given_residual_variance_stays():
+    related = among(relationships())
+    probed, whole = probe_whole_basis(related)
+    options = {"names": ("a",), "tolerance": 1e-9, "max_iterations": 50, "residual": 0.3}
+    *_, by_factors = iter_reml_of(whole, PHENOTYPE[USED], **options)
+    *_, by_lanczos = iter_reml_by_lanczos(probed, PHENOTYPE[USED], **options)
+    p = mixed_models.projection(mixed_models.covariance_of(by_factors.variances, [related]), DESIGN)
+    way = related @ p @ PHENOTYPE[USED]
+    assert way @ p @ PHENOTYPE[USED] == pytest.approx(np.trace(p @ related), rel=1e-6)
+    for found in (by_factors, by_lanczos):
+        assert found.variances[1] == 0.3
+        assert found.variances[0] == pytest.approx(by_factors.variances[0], rel=1e-5)
+        assert found.standard_errors[0] == pytest.approx(np.sqrt(2 / (way @ p @ way)), rel=1e-5)
+        assert np.isnan(found.standard_errors[1])
+
+
 def test_lanczos_iterations_end_where_relationships_have_few_dimensions():
     z = np.random.default_rng(1).standard_normal((len(USED), 3))
     probed, whole = probe_whole_basis(z @ z.T)

@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from genoviz.analyses.genotypes.covariates import note_few_samples
+from genoviz.analyses.genotypes.covariates import deviations, note_few_samples
 from genoviz.analyses.genotypes.crossproducts import iter_crossproducts
 from genoviz.analyses.genotypes.prediction.blup_training import Training, make_records
 from genoviz.analyses.genotypes.prediction.markers import Markers
@@ -296,7 +296,7 @@ class _Values:
         fit = iter_reml_by_lanczos if is_one else iter_reml_of
         return fit(
             covariance,
-            self.training.phenotype[self.training.is_trained],
+            deviations(self.training.phenotype[self.training.is_trained]),
             (*names, PERMANENT) if self._are_repeated else names,
             tolerance=tolerance,
             max_iterations=max_iterations,

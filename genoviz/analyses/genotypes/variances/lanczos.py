@@ -20,7 +20,6 @@ from typing import Any
 
 import numpy as np
 
-from genoviz.analyses.genotypes.covariates import deviations
 from genoviz.analyses.genotypes.variances.covariances import (
     MAX_SOLVING,
     DiagonalCovariance,
@@ -52,7 +51,7 @@ def iter_reml_by_lanczos(
     mixed-effects models, doi:10.1186/s12859-019-2978-z
     """
     start = time.perf_counter()
-    columns = np.column_stack([covariance.take(deviations(phenotype)), covariance.probes])
+    columns = np.column_stack([covariance.take(phenotype), covariance.probes])
     next_step = _FEWEST
     for step, found in enumerate(_iter_tridiagonals(covariance, columns), 1):
         if step < next_step:

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from genoviz.analyses.genotypes.covariates import deviations
 from genoviz.analyses.genotypes.variances.covariances import (
     Covariance,
     NotPositiveError,
@@ -45,10 +44,12 @@ class _State:
     log_likelihood: float
     is_solved: bool
     solutions: tuple[np.ndarray, np.ndarray]
+    is_open: np.ndarray
 
     def step(self, floor: float) -> np.ndarray:
         """Return the next variances; of those that would fall below the floor, the floor.
 
+        Variances that are not open are given, and stay.
         The step of the others is the best one given these, as a step that is cut off afterwards may
         lower the likelihood however short it is.
         """
@@ -56,8 +57,9 @@ class _State:
         # Without information on a variance, nothing tells how far to go down: to the floor.
         slope = self.gradient * self.variances
         is_flat = np.diag(self.information) * self.variances**2 < -_FLAT * slope
+        is_flat &= self.is_open
         step[is_flat] = floor - self.variances[is_flat]
-        is_free = ((self.variances > floor) | (self.gradient > 0)) & ~is_flat
+        is_free = ((self.variances > floor) | (self.gradient > 0)) & ~is_flat & self.is_open
         while is_free.any():
             rows = self.information[is_free]
             slope = self.gradient[is_free] - rows[:, ~is_free] @ step[~is_free]
@@ -71,7 +73,8 @@ class _State:
 
     def slow_step(self, degrees: int, floor: float) -> np.ndarray:
         """Return the next variances of the EM algorithm, which never lower the likelihood."""
-        return np.maximum(self.variances + 2 * self.variances**2 * self.gradient / degrees, floor)
+        step = np.where(self.is_open, 2 * self.variances**2 * self.gradient / degrees, 0.0)
+        return np.maximum(self.variances + step, floor)
 
 
 def iter_reml_of(
@@ -83,6 +86,7 @@ def iter_reml_of(
     max_iterations: int,
     notes: tuple[str, ...] = (),
     is_repeated: bool = False,
+    residual: float | None = None,
 ) -> Iterator[VarianceSnapshot]:
     """Estimate the variance components of a covariance, and yield each iterate.
 
@@ -91,7 +95,7 @@ def iter_reml_of(
     covariance
         Covariance model of the training values.
     phenotype
-        float64, shape (n,).
+        float64, shape (n,), of a mean near 0, so that none of its digits are lost.
     names
         Names of the components, without the residual.
     tolerance
@@ -102,6 +106,8 @@ def iter_reml_of(
         Notes on covariates, passed to the snapshots.
     is_repeated
         Whether the last component is that of permanent effects, which are not heritable.
+    residual
+        Residual variance, if it is given; it then counts as one at a bound.
 
     Raises
     ------
@@ -116,7 +122,7 @@ def iter_reml_of(
         raise ParameterError(f"tolerance is {tolerance}, needs more than 0")
     check_minimum("max_iterations", max_iterations, 1)
     start = time.perf_counter()
-    y = covariance.take(deviations(phenotype))[:, None]
+    y = covariance.take(phenotype)[:, None]
     images = [covariance.multiply(k, covariance.probes) for k in range(covariance.n_components)]
     images.append(covariance.probes)
     n_heritable = covariance.n_components - is_repeated
@@ -125,13 +131,16 @@ def iter_reml_of(
     moments, moment_error = _moments(covariance, y, images, system, n_heritable)
     total = float((y * y).sum()) / covariance.degrees
     floor = FLOOR * total
-    state = _state(covariance, np.maximum(moments, _START * total), y, images)
+    first, is_open = np.maximum(moments, _START * total), np.ones(len(moments), bool)
+    if residual is not None:
+        first[-1], is_open[-1] = residual, False
+    state = _state(covariance, first, y, images, is_open)
     change, iteration, is_converged = np.inf, 0, False
     while True:
         yield make_snapshot(
             state.variances,
             (*names, RESIDUAL),
-            state.variances > floor * (1 + _AT_FLOOR),
+            (state.variances > floor * (1 + _AT_FLOOR)) & is_open,
             state.information,
             state.noise,
             n_heritable,
@@ -165,7 +174,7 @@ def _improve(
         if n_halvings == _HALVINGS:
             target = old.slow_step(covariance.degrees, floor)
         try:
-            new = _state(covariance, target, y, images, old)
+            new = _state(covariance, target, y, images, old.is_open, old)
         except NotPositiveError:  # a matrix from a file may have negative eigenvalues
             new = None
         slack = 1e-9 * abs(old.log_likelihood)
@@ -180,6 +189,7 @@ def _state(
     variances: np.ndarray,
     y: np.ndarray,
     images: list[np.ndarray],
+    is_open: np.ndarray,
     old: _State | None = None,
 ) -> _State:
     """Return the likelihood at given variances; `images` are the products of K_k and the probes."""
@@ -205,6 +215,7 @@ def _state(
         log_likelihood=-(solver.log_determinant + quadratic) / 2,
         is_solved=solver.is_solved,
         solutions=(solved, of_ways),
+        is_open=is_open,
     )
 
 
