@@ -42,7 +42,7 @@ _MODULES = {
     ),
     "genoviz.analyses.sequences.index_blocks": ("build_index_in_parts",),
     "genoviz.analyses.graph.picture.fold": ("Fold",),
-    "genoviz.analyses.genotypes.association.few_cases": ("FirthFit", "firth_logistic"),
+    "genoviz.analyses.genotypes.association.firth": ("FirthFit", "firth_logistic"),
     "genoviz.analyses.genotypes.association.fine_mapping": (
         "FineMapping", "fine_map", "fine_map_summary", "iter_fine_map",
     ),

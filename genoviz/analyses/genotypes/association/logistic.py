@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from genoviz.analyses.genotypes.association.design import Design, Fits
-from genoviz.analyses.genotypes.association.few_cases import FirthModel, SaddlePointModel
+from genoviz.analyses.genotypes.association.firth import FirthModel
 from genoviz.analyses.genotypes.association.regressions import (
     Fitted,
     LogisticModel,
@@ -16,6 +16,7 @@ from genoviz.analyses.genotypes.association.regressions import (
     fit_without_variant,
     iter_centred,
 )
+from genoviz.analyses.genotypes.association.saddle_point import SaddlePointModel
 from genoviz.analyses.genotypes.code_values import frequencies_of_counts, values_of_codes
 from genoviz.analyses.genotypes.matrix_parts import module_of
 from genoviz.analyses.genotypes.products import allele_counts

@@ -23,12 +23,12 @@ from typing import Any
 import numpy as np
 
 from genoviz.analyses.genotypes.association.design import Design
-from genoviz.analyses.genotypes.association.few_cases import (
+from genoviz.analyses.genotypes.association.regressions import UNVARIED
+from genoviz.analyses.genotypes.association.saddle_point import (
     NORMAL_BELOW,
     SaddlePointModel,
     z_of_log_p,
 )
-from genoviz.analyses.genotypes.association.regressions import UNVARIED
 from genoviz.analyses.genotypes.association.set_statistics import (
     Comparison,
     SetStatistics,

@@ -21,9 +21,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from genoviz.analyses.genotypes.association.few_cases import NORMAL_BELOW, z_of_log_p
 from genoviz.analyses.genotypes.association.p_values import log_p_of_mixture, log_p_of_z
 from genoviz.analyses.genotypes.association.regressions import UNVARIED
+from genoviz.analyses.genotypes.association.saddle_point import NORMAL_BELOW, z_of_log_p
 from genoviz.errors import ParameterError
 from genoviz.model.columns import distinct
 

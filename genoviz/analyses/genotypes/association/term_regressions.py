@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from genoviz.analyses.genotypes.association.design import Design, Fits
-from genoviz.analyses.genotypes.association.few_cases import FirthModel, SaddlePointModel
+from genoviz.analyses.genotypes.association.firth import FirthModel
 from genoviz.analyses.genotypes.association.logistic import BLOCK_GENOTYPES, is_separated
 from genoviz.analyses.genotypes.association.p_values import (
     log_p_of_f,
@@ -21,6 +21,7 @@ from genoviz.analyses.genotypes.association.regressions import (
     LogisticModel,
     are_alike,
 )
+from genoviz.analyses.genotypes.association.saddle_point import SaddlePointModel
 from genoviz.analyses.genotypes.association.terms import TermCoder, Terms
 from genoviz.analyses.genotypes.dosage_blocks import iter_dosage_blocks
 from genoviz.analyses.genotypes.matrix_parts import module_of
