@@ -61,6 +61,10 @@ _MODULES = {
     "genoviz.analyses.genotypes.association.mixed": (
         "MixedScan", "iter_mixed_associate", "mixed_associate",
     ),
+    "genoviz.analyses.genotypes.association.mixed_logistic": (
+        "MixedLogisticScan", "iter_mixed_logistic_associate", "mixed_logistic_associate",
+    ),
+    "genoviz.analyses.genotypes.association.logistic_null": ("LogisticNull",),
     "genoviz.analyses.genotypes.components": (
         "PrincipalComponents", "iter_principal_components", "principal_components",
     ),

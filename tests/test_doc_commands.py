@@ -210,7 +210,9 @@ class Files:
     def make_traits_csv(self, path):
         text = (self.samples / "genotypes.pheno.csv").read_text()
         rows = [line.split(",") for line in text.splitlines()]
-        lines = ["FID,IID,height,yield", *(",".join([*r[:2], r[3], r[3]]) for r in rows[1:])]
+        lines = ["FID,IID,height,yield,case"]
+        for k, row in enumerate(rows[1:]):
+            lines.append(",".join([*row[:2], row[3], row[3], str(int(k % 4 == 0))]))
         path.write_text("\n".join(lines) + "\n")
 
     def make_weights_tsv(self, path):

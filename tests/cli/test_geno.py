@@ -602,6 +602,27 @@ def test_a_mixed_model_and_a_condition(run, made):
     assert f"exact for the {expected.is_exact.sum()} of lowest p" in err
 
 
+def test_a_logistic_mixed_model(run, made):
+    trait = column(Path("made.pheno.tsv").read_text(), "trait")
+    ill = (trait > np.nanquantile(trait, 0.8)).astype(int)
+    rows = [f"{name},{c}" for name, c in zip(made.samples.ids, ill, strict=True)]
+    Path("t.csv").write_text("\n".join(["IID,ill", *rows]) + "\n")
+    command = "gwas made.bed --pheno t.csv --model mixed-logistic".split()
+    code, out, err = run(*command)
+    expected = genoviz.mixed_logistic_associate(made, ill)
+    assert code == 0
+    np.testing.assert_allclose(column(out, "P"), expected.p)
+    np.testing.assert_allclose(column(out, "SE"), expected.standard_error)
+    assert f"note: {expected.notes[0]}" in err
+    options = {"tests": "calibrated", "leave_out": "none", "seed": 3}
+    code, out, _ = run(*command, *"--tests calibrated --leave-out none --seed 3".split())
+    expected = genoviz.mixed_logistic_associate(made, ill, **options)
+    np.testing.assert_allclose(column(out, "P"), expected.p)
+    code, _, err = run(*"gwas made.bed --pheno made.pheno.tsv --model mixed-logistic".split())
+    assert code == 1
+    assert "a logistic model needs two, such as 1 for controls and 2 for cases" in err
+
+
 def test_an_id_with_a_comma_is_one_condition(made):
     from genoviz.cli.genotypes.gwas import _split_ids
 

@@ -151,6 +151,7 @@ def test_the_program_says_so_with_status_2(arguments, capsys):
         ("geno gwas g.bed --leave-out none", "--leave-out"),
         ("geno gwas g.bed --model mixed --tests exact --refine-below 0.1", "--refine-below"),
         ("geno gwas g.bed --model mixed --hard-calls", "--hard-calls"),
+        ("geno gwas g.bed --model mixed-logistic --hard-calls", "--hard-calls"),
         ("geno gwas g.bed --model mixed --xchr-model 1", "--xchr-model"),
         ("geno sets g.bed s.tsv --tests exact", "--tests"),
         ("geno sets g.bed s.tsv --backend cuda", "--backend"),

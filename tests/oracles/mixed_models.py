@@ -134,3 +134,38 @@ def generalised_least_squares(phenotype, design, covariance):
     inverse = np.linalg.inv(covariance)
     spread = np.linalg.inv(design.T @ inverse @ design)
     return (spread @ design.T @ inverse @ phenotype)[-1], np.sqrt(spread[-1, -1])
+
+
+def logistic_mixed(y, design, relationships, variance):
+    """Return fixed effects, fitted probabilities and P of a logistic mixed model, by its variance.
+
+    Penalised quasi-likelihood: the working response has the covariance diag(1 / w) + K variance.
+    """
+    logits = np.zeros(len(y))
+    for _ in range(200):
+        p = 1 / (1 + np.exp(-logits))
+        w = p * (1 - p)
+        working = logits + (y - p) / w
+        covariance = np.diag(1 / w) + variance * relationships
+        inverse = np.linalg.inv(covariance)
+        fixed = np.linalg.solve(design.T @ inverse @ design, design.T @ inverse @ working)
+        effects = variance * relationships @ inverse @ (working - design @ fixed)
+        old, logits = logits, design @ fixed + effects
+        if np.abs(logits - old).max() < 1e-12:
+            break
+    return fixed, p, projection(covariance, design), working
+
+
+def logistic_reml(y, design, relationships):
+    """Return the variance at which the derivative of the restricted likelihood is 0, or 0.
+
+    The likelihood is that of the working response of this variance.
+    """
+    from scipy.optimize import brentq
+
+    def slope(variance):
+        *_, p, working = logistic_mixed(y, design, relationships, variance)
+        way = p @ working
+        return way @ relationships @ way - np.trace(p @ relationships)
+
+    return brentq(slope, 0, 20, xtol=1e-11) if slope(0.0) > 0 else 0.0

@@ -43,6 +43,12 @@ class Model(StrEnum):
     firth_fallback = "firth-fallback"
     saddle_point = "saddle-point"
     mixed = "mixed"
+    mixed_logistic = "mixed-logistic"
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether there is a random effect."""
+        return self in (Model.mixed, Model.mixed_logistic)
 
 
 class GeneticModel(StrEnum):
@@ -58,13 +64,13 @@ class GeneticModel(StrEnum):
 
 @refuses_idle_options
 @ignores(
-    "with --model mixed, which tests hard calls",
-    lambda given: given["model"] == "mixed",
+    "with a mixed model, which tests hard calls",
+    lambda given: given["model"].is_mixed,
     "hard_calls",
 )
 @ignores(
-    "with --model mixed, which does not test X, unless there is a --condition",
-    lambda given: given["model"] == "mixed" and not given["condition"],
+    "with a mixed model, which does not test X, unless there is a --condition",
+    lambda given: given["model"].is_mixed and not given["condition"],
     "xchr_model",
 )
 @with_examples(
@@ -93,8 +99,9 @@ def gwas(
             "auto: firth-fallback for cases and controls, which are two values (see "
             "--trait-type), otherwise linear. logistic: for cases and controls. For few "
             "cases: firth (penalised likelihood), firth-fallback (firth if logistic does not "
-            "converge), saddle-point (score test). mixed: for related samples, with a random "
-            "effect of the variants on other chromosomes."
+            "converge), saddle-point (score test). For related samples, with a random effect of "
+            "the variants on other chromosomes: mixed (trait as number), mixed-logistic "
+            "(saddle-point test of cases and controls, also few)."
         ),
     ] = Model.auto,
     genetic_model: Annotated[
@@ -144,15 +151,17 @@ def gwas(
 
     Samples with a missing genotype or phenotype are excluded for each variant; variants that cannot
     be tested have NA. On X, sex is an additional covariate, as in PLINK 2. Y is tested in males
-    only. One A1 of Y or MT counts as 1. With mixed and saddle-point a missing genotype counts as
-    the mean; with mixed, X, Y and MT are not tested. Trait, samples and lambda GC are printed to
-    standard error.
+    only. One A1 of Y or MT counts as 1. With mixed models and saddle-point a missing genotype
+    counts as the mean; mixed models do not test X, Y and MT. Trait, samples and lambda GC are
+    printed to standard error.
     """
     is_plain = genetic_model is GeneticModel.additive and not interaction
-    if scheduler is not None and model is Model.mixed:
-        raise typer.BadParameter("--scheduler does not go with --model mixed")
-    if not is_plain and model is Model.mixed:
-        raise typer.BadParameter("--genetic-model and --interaction do not go with --model mixed")
+    if scheduler is not None and model.is_mixed:
+        raise typer.BadParameter(f"--scheduler does not go with --model {model}")
+    if not is_plain and model.is_mixed:
+        raise typer.BadParameter(
+            f"--genetic-model and --interaction do not go with --model {model}"
+        )
     import numpy as np
 
     from genoviz.analyses.genotypes.association.design import X_MODELS
@@ -161,14 +170,14 @@ def gwas(
     from genoviz.analyses.genotypes.selection import condition_columns
 
     with show_progress() as bar:
-        dosages = not hard_calls and model is not Model.mixed
+        dosages = not hard_calls and not model.is_mixed
         found = io.open_genotypes(genotypes, bar, filters, dosages=dosages)
         name, taken = take_trait(genotypes, found.samples, traits)
         phenotype = taken.values
         if taken.is_binary and model in (Model.linear, Model.mixed):
             print_notes(
-                f"trait {name} has two values and is tested as a number ({model}); "
-                "--model firth-fallback tests its odds"
+                f"trait {name} has two values and is tested as a number ({model}); --model "
+                f"{'mixed-logistic' if model.is_mixed else 'firth-fallback'} tests its odds"
             )
         if model is Model.auto and not taken.is_binary:  # such as two numbers read as numbers
             model = Model.linear
@@ -192,6 +201,13 @@ def gwas(
             from genoviz.analyses.genotypes.association.mixed import iter_mixed_associate
 
             steps = iter_mixed_associate(found, phenotype, seed=seed, **mixed.values, **common)
+        elif model is Model.mixed_logistic:
+            from genoviz.analyses.genotypes.association.mixed_logistic import (
+                iter_mixed_logistic_associate,
+            )
+
+            common |= mixed.values
+            steps = iter_mixed_logistic_associate(found, phenotype, seed=seed, **common)
         else:
             x_model = X_MODELS[xchr_model]
             common |= {

@@ -93,20 +93,20 @@ class MixedOptions:
     """Options of mixed models."""
 
     leave_out: Annotated[
-        LeaveOut, option("For mixed: exclude the tested chromosome from the relationships.")
+        LeaveOut, option("For mixed models: exclude the tested chromosome from the relationships.")
     ] = LeaveOut.chromosome
     tests: Annotated[
         Tests,
         option(
-            "For mixed: exact is generalised least squares with relationship matrices; "
-            "calibrated uses only matrix products; auto is exact up to 3,000 samples."
+            "For mixed models: exact has relationship matrices, and is generalised least squares "
+            "with mixed; calibrated uses only matrix products; auto is exact up to 3,000 samples."
         ),
     ] = Tests.auto
     refine_below: Annotated[
         float,
         option(
-            "For mixed with calibrated tests: retest variants, or sets, with p below this exactly, "
-            "at most 64 variants, or 512 of sets.",
+            "For mixed models with calibrated tests: retest variants, or sets, with p below this "
+            "exactly, at most 64 variants, or 512 of sets.",
             within=(0, 1),
         ),
     ] = 1e-5
@@ -124,7 +124,9 @@ class MixedOptions:
 def refuses_idle_options(function: Callable) -> Callable:
     """Return a command that refuses those of `MixedOptions` that have no effect."""
     names = "leave_out", "tests", "refine_below"
-    refuse_all = ignores("without --model mixed", lambda given: given["model"] != "mixed", *names)
+    refuse_all = ignores(
+        "without a mixed model", lambda given: not given["model"].startswith("mixed"), *names
+    )
     refuse_one = ignores(
         "with --tests exact", lambda given: given["tests"] == "exact", "refine_below"
     )

@@ -184,7 +184,7 @@ def test_the_strongest_of_calibrated_tests_are_generalised_least_squares(
     rough = mixed_associate(GENOTYPES, PHENOTYPE, refine_below=0, backend=backend, **options)
     found = mixed_associate(GENOTYPES, PHENOTYPE, refine_below=0.3, backend=backend, **options)
     np.testing.assert_array_equal(found.is_exact, rough.p < 0.3)
-    assert found.is_exact.sum() > mixed._RETESTED_AT_ONCE
+    assert found.is_exact.sum() > mixed.RETESTED_AT_ONCE
     assert f"exact for the {found.is_exact.sum()} of lowest p" in found.notes[-1]
     others = ~found.is_exact
     np.testing.assert_array_equal(found.beta[others], rough.beta[others])
@@ -363,7 +363,7 @@ def test_few_cases_whose_p_is_too_small_are_told():
     expected = 2 * n_cases * np.minimum(dosages.mean(0), 2 - dosages.mean(0)) / 2
     n_rare = ((expected > 0) & (expected < 20)).sum()
     assert 0 < n_rare < 60
-    words = f"expected in cases (at {n_rare} of 60 variants). The models saddle-point and"
+    words = f"expected in cases (at {n_rare} of 60 variants). The model mixed-logistic allows"
     assert any("has 50 cases among 600 samples" in note and words in note for note in scan.notes)
     controls = mixed_associate(made, -y).notes
     assert any("has 50 controls among 600" in note for note in controls)

@@ -43,7 +43,13 @@ class Model:
 LINEAR, LOGISTIC = "linear", "logistic"
 FALLBACK, SADDLE_POINT = "firth-fallback", "saddle-point"
 MIXED, MIXED_OF_ALL = "mixed", "mixed-all"
-LEFT_OUT = {MIXED: "chromosome", MIXED_OF_ALL: "none"}
+MIXED_CASES, MIXED_CASES_OF_ALL = "mixed-logistic", "mixed-logistic-all"
+OF_ALL = {MIXED: MIXED_OF_ALL, MIXED_CASES: MIXED_CASES_OF_ALL}
+"""The mixed models, as scans name them, and those that leave no chromosome out."""
+LEFT_OUT = {
+    **dict.fromkeys(OF_ALL, "chromosome"),
+    **dict.fromkeys(OF_ALL.values(), "none"),
+}
 """What the mixed models leave out of the random effect."""
 MODELS = {
     LINEAR: Model("Linear", "linear regression"),
@@ -53,8 +59,12 @@ MODELS = {
     LOGISTIC: Model("Logistic", "logistic regression"),
     "firth": Model("Firth", "Firth's logistic regression"),
     SADDLE_POINT: Model("Saddle point", "saddle-point test"),
+    MIXED_CASES: Model("Mixed logistic (LOCO)", "logistic mixed model, leaving one chromosome out"),
+    MIXED_CASES_OF_ALL: Model(
+        "Mixed logistic (no LOCO)", "logistic mixed model with all chromosomes"
+    ),
 }
-OF_NUMBERS = (LINEAR, *LEFT_OUT)
+OF_NUMBERS = (LINEAR, MIXED, MIXED_OF_ALL)
 """Models of numbers, which take cases and controls as numbers."""
 
 ADDITIVE = "additive"
@@ -89,8 +99,8 @@ def coding_words(coding: Terms | None) -> str:
 
 def model_words(scan: AssociationScan) -> str:
     """Return the model of the trait as text."""
-    is_of_all = scan.model == MIXED and scan.chromosomes == ("",)
-    return MODELS[MIXED_OF_ALL if is_of_all else scan.model].text
+    is_of_all = scan.model in OF_ALL and scan.chromosomes == ("",)
+    return MODELS[OF_ALL[scan.model] if is_of_all else scan.model].text
 
 
 def iter_scan(genotypes: Genotypes, design: Design, model: str, **coding: Any) -> Iterator[Any]:
@@ -99,10 +109,14 @@ def iter_scan(genotypes: Genotypes, design: Design, model: str, **coding: Any) -
         "covariates": design.covariates, "covariate_names": design.names
     }  # fmt: skip
     if model in LEFT_OUT:
-        from genoviz.analyses.genotypes.association.mixed import iter_mixed_associate
-
         options["leave_out"] = LEFT_OUT[model]
-        return iter_mixed_associate(genotypes, design.phenotype, **options)
+        if model in OF_NUMBERS:
+            from genoviz.analyses.genotypes.association.mixed import iter_mixed_associate as scan
+        else:
+            from genoviz.analyses.genotypes.association.mixed_logistic import (
+                iter_mixed_logistic_associate as scan,
+            )
+        return scan(genotypes, design.phenotype, **options)
     from genoviz.analyses.genotypes.association.scan import TASK_GENOTYPES, iter_associate
 
     options |= {"model": model, **coding}

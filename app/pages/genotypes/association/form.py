@@ -16,8 +16,8 @@ from genoviz.io.genotypes.dosages import NOT_TAKEN
 from genoviz_app.pages.genotypes.association.choices import (
     FALLBACK,
     LINEAR,
-    MIXED,
     MODELS,
+    OF_ALL,
     OF_NUMBERS,
     CodingFields,
     chosen_conditions,
@@ -57,7 +57,8 @@ MIXED_WORDS = (
 MODEL_WORDS = (
     "Model. For cases and controls: logistic regression, with Firth's "
     "penalised likelihood for variants where it does not converge; either "
-    f"of these for all variants; or the saddle-point score test. {MIXED_WORDS}"
+    f"of these for all variants; or the saddle-point score test. {MIXED_WORDS}. Mixed logistic: "
+    "the same of odds, with the saddle-point test, also for few cases"
 )
 WORDS = """
 :host { font-size: 12.5px; line-height: 1.4; font-variant-numeric: tabular-nums; }
@@ -246,7 +247,7 @@ class AssociationForm(ScanControls):
 
     def _on_scan(self, scan: AssociationScan) -> None:
         if self.task.is_open:  # a whole scan may come just before its job ends
-            self._state.partial = scan if scan.model == MIXED else None
+            self._state.partial = scan if scan.model in OF_ALL else None
         else:
             self.design, given = self._asked
             self._state.param.update(scan=scan, scan_conditions=given, partial=None)
@@ -320,7 +321,7 @@ class AssociationForm(ScanControls):
             words += f", {n_words(n_covariates, 'covariate column')}"
         is_old = design.trait != self._state.trait
         notes = [*design.notes, *scan.notes]
-        if scan.model == MIXED:
+        if scan.model in OF_ALL:
             pass  # its own notes tell of dosages
         elif any(NOT_TAKEN in note for note in self._state.opened.genotypes.notes):
             notes.append("Hard calls are tested; genoviz geno gwas tests the dosages of this file.")
@@ -330,7 +331,7 @@ class AssociationForm(ScanControls):
             notes.append(
                 f"λ = {scan.lambda_gc:.2f}: many variants look associated, as with populations or "
                 "relatives; PC1 to PC4 as covariates correct for structure"
-                + ("." if scan.model == MIXED else ", a mixed model for both.")
+                + ("." if scan.model in OF_ALL else ", a mixed model for both.")
             )
         if scan.model in OF_NUMBERS and design.is_binary:
             notes.append(

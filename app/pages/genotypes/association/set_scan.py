@@ -14,7 +14,13 @@ import pandas as pd
 from genoviz.errors import ParameterError
 from genoviz.generators import Progress, report_last
 from genoviz.model.genotypes.genotypes import Genotypes, VariantTable
-from genoviz_app.pages.genotypes.association.choices import LEFT_OUT, LINEAR, LOGISTIC
+from genoviz_app.pages.genotypes.association.choices import (
+    LEFT_OUT,
+    LINEAR,
+    LOGISTIC,
+    MIXED,
+    MIXED_OF_ALL,
+)
 from genoviz_app.pages.genotypes.association.choices import MODELS as SNP_MODELS
 from genoviz_app.parts.column_widths import IDENTIFIER, POSITION
 from genoviz_app.parts.remote_table import Column
@@ -28,7 +34,7 @@ if TYPE_CHECKING:
 AUTO = "auto"
 MODELS = {
     "Automatic": AUTO, "Linear": LINEAR, "Logistic": LOGISTIC,
-    **{SNP_MODELS[name].label: name for name in LEFT_OUT},
+    **{SNP_MODELS[name].label: name for name in (MIXED, MIXED_OF_ALL)},
 }  # fmt: skip
 WEIGHTS = {"Beta (1, 25)": "beta", "None": "none"}
 GENE = "gene"

@@ -16,7 +16,12 @@ from genoviz.analyses.graph.sites.search import find_sites
 from genoviz.model import Intervals, PangenomeGraph, PathRegion
 from genoviz.model.genotypes.chromosomes import letter_names
 from genoviz.model.genotypes.genotypes import Genotypes
-from genoviz_app.pages.genotypes.association.choices import MIXED, OF_NUMBERS, SADDLE_POINT
+from genoviz_app.pages.genotypes.association.choices import (
+    MIXED_CASES,
+    OF_ALL,
+    OF_NUMBERS,
+    SADDLE_POINT,
+)
 from genoviz_app.pages.genotypes.association.manhattan_points import names_of
 from genoviz_app.parts.words import n_words, write_place
 from genoviz_app.session.graph_places import on_graph
@@ -289,13 +294,13 @@ def scan_rows(scan: AssociationScan, variant: int) -> dict[str, str]:
     beta, error = float(scan.beta[variant]), float(scan.standard_error[variant])
     if np.isnan(beta):
         why = "X, Y, MT, or too few of its genotypes" if scan.coding is not None else NO_VARIATION
-        why = f"{NO_VARIATION}, or is of X, Y or MT" if scan.model == MIXED else why
+        why = f"{NO_VARIATION}, or is of X, Y or MT" if scan.model in OF_ALL else why
         return {"Association": f"not tested: {why}"}
     if scan.terms:
         return _term_rows(scan, variant)
     name = "ADD" if scan.coding is None else scan.coding.names[0]
     rows = {f"β {EFFECTS[name]}": f"{beta:.4g} ± {error:.2g} (SE)"}
-    if scan.model not in (*OF_NUMBERS, SADDLE_POINT):  # SPA's one-step β is too large
+    if scan.model not in (*OF_NUMBERS, SADDLE_POINT, MIXED_CASES):  # SPA's one-step β is too large
         ends = np.exp(beta + np.array([-1.96, 1.96]) * error)
         rows["Odds ratio"] = f"{np.exp(beta):.3g} ({ends[0]:.3g} to {ends[1]:.3g})"
     rows["p"] = p_text(float(scan.minus_log10_p[variant]))

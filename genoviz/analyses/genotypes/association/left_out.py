@@ -234,6 +234,67 @@ class Solving:
         return (related,)
 
 
+class WeightedSolving(Solving):
+    """Products with P in models scaled by roots of weights S, which each chromosome has of its own.
+
+    With V = W^-1 + K v, the scaled SVS has residual variance 1, and SX are its fixed effects.
+
+    Parameters
+    ----------
+    relationships
+        Those of the chromosomes.
+    basis
+        float64, shape (n, c): orthonormal, spans the fixed effects.
+    variance
+        That of the random effect.
+    weights
+        float64, shape (n, n_chromosomes).
+    """
+
+    def __init__(
+        self, relationships: Relationships, basis: np.ndarray, variance: float, weights: np.ndarray
+    ) -> None:
+        super().__init__(relationships, basis, np.array([variance, 1.0]))
+        self.roots = np.sqrt(weights)
+        inner = [np.linalg.inv((column[:, None] * basis).T @ basis) for column in weights.T]
+        self._parts = basis, self.roots, np.array(inner)
+        self._parts_there = tuple(map(relationships.place, self._parts))
+
+    def take(self, columns: np.ndarray, owners: np.ndarray) -> np.ndarray:
+        """Return S @ columns, each of its chromosome, without fixed effects."""
+        return _project(*self._parts, self.roots[:, owners] * columns, owners)
+
+    def relate(self, columns: np.ndarray) -> np.ndarray:
+        """Return K v S @ columns, one of each chromosome."""
+        there = self._relationships.place(self.roots * columns)
+        owners = np.arange(columns.shape[1])
+        related = self._relationships.multiply_each(there, owners, is_rough=False)
+        return self._variances[0] * to_host(related)
+
+    def fix(self, columns: np.ndarray) -> np.ndarray:
+        """Return (X'WX)^-1 X' @ columns, one of each chromosome: float64, shape (c, k)."""
+        basis, _, inner = self._parts
+        return np.einsum("kij,jk->ik", inner, basis.T @ columns)
+
+    def _multiply(self, columns: Any, *, owners: np.ndarray, is_rough: bool) -> tuple[Any]:
+        """Return SVS @ columns, each in the model of its chromosome."""
+        roots = self._parts_there[1][:, module_of(columns).asarray(owners)]
+        related = self._relationships.multiply_each(roots * columns, owners, is_rough=is_rough)
+        related = _project(*self._parts_there, roots * related, owners)
+        related *= self._variances[0]
+        related += self._variances[1] * columns
+        return (related,)
+
+
+def _project(basis: Any, roots: Any, inner: Any, columns: Any, owners: np.ndarray) -> Any:
+    """Return columns without what SX explains of each; inner are (X'WX)^-1, (chromosomes, c, c)."""
+    module = module_of(columns)
+    owners = module.asarray(owners)
+    mine = roots[:, owners]
+    shares = module.einsum("kij,jk->ik", inner[owners], basis.T @ (mine * columns))
+    return columns - mine * (basis @ shares)
+
+
 def _squares(columns: Any) -> np.ndarray:
     """Return the sum of squares of each column, on the host."""
     return to_host((columns * columns).sum(axis=0))

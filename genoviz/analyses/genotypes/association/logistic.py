@@ -172,7 +172,7 @@ def note_few_cases(
     design
         Phenotype and covariates.
     remedy
-        Models that allow for few cases.
+        Which models allow for few cases: a sentence without its full stop.
     frequencies
         float64: of A1, by variant. There is no note if none is concerned; None: of sets.
     """
@@ -193,5 +193,5 @@ def note_few_cases(
     return (
         f"The trait has {n_words(few, who)} among {n_words(n, 'sample')} and is tested as a "
         f"number: p can be far too small where fewer than {FEW_ALLELES} minor alleles are expected "
-        f"in {who}s{concerned}. {remedy} for few cases, but not for related samples.",
+        f"in {who}s{concerned}. {remedy}.",
     )

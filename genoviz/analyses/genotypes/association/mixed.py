@@ -17,7 +17,7 @@ relationship matrix from all chromosomes except c (LOCO). With P of the model wi
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -34,6 +34,8 @@ from genoviz.analyses.genotypes.association.mixed_models import (
     FITTING,
     TESTING,
     ExactModels,
+    check_residual,
+    describe_model,
     find_varied,
     iter_calibrated_model,
 )
@@ -44,18 +46,16 @@ from genoviz.analyses.genotypes.products import allele_counts
 from genoviz.analyses.genotypes.selection import select_samples
 from genoviz.analyses.genotypes.sex_chromosomes import take_autosomes
 from genoviz.backend import Backend
-from genoviz.errors import ParameterError, check_choice, n_words
+from genoviz.errors import ParameterError, check_choice
 from genoviz.generators import Progress, in_one_go
 from genoviz.model.genotypes.genotypes import MISSING_CODE, Genotypes
 
 Tests = Literal["auto", "exact", "calibrated"]
-MIN_RESIDUAL = 1e-4
-"""Least residual share of the variance for calibrated tests."""
 TESTS = ("auto", "exact", "calibrated")
-FEW_CASES = "The models saddle-point and firth-fallback allow"
+FEW_CASES = "The model mixed-logistic allows for few cases and for related samples"
 HARD_CALLS = "Hard calls are tested, not dosages."
 REFINE_BELOW = 1e-5
-MAX_RETESTED, _RETESTED_AT_ONCE = 64, 32
+MAX_RETESTED, RETESTED_AT_ONCE = 64, 32
 _BLOCK_VALUES = 1 << 23
 MAX_EXACT = 3000
 """Maximum number of samples whose relationship matrix is decomposed per chromosome."""
@@ -143,60 +143,18 @@ def iter_mixed_associate(
     Loh et al. 2015, Efficient Bayesian mixed-model analysis increases association power in large
     cohorts, doi:10.1038/ng.3190
     """
-    check_choice("leave_out", leave_out, LEAVE_OUT)
-    check_choice("tests", tests, TESTS)
-    if not 0 <= refine_below <= 1:
-        raise ParameterError(f"refine_below is {refine_below}, needs a p from 0 to 1")
-    n_samples, n_variants = genotypes.n_samples, genotypes.n_variants
-    design = make_design(n_samples, phenotype, covariates, covariate_names)
+    check_options(leave_out, tests, refine_below)
+    design = make_design(genotypes.n_samples, phenotype, covariates, covariate_names)
     design.check_unexplained()
     yield Progress(FITTING, 0.0)
-    taken, kept = take_autosomes(genotypes)
-    if design.n_samples < n_samples:
-        taken = select_samples(taken, design.kept)
-    counts = allele_counts(taken, backend=backend)
-    chromosomes = split_chromosomes(taken, counts, leave_out, backend)
-    fits = _empty_fits(counts)
-    takes_exact = tests == "exact" or (tests == "auto" and design.n_samples <= MAX_EXACT)
-    scan = _iter_exact if takes_exact else _iter_calibrated
-    steps = scan(chromosomes, design, fits, leave_out == "none", seed, refine_below, backend)
-    notes = () if genotypes.stored_dosages is None else (HARD_CALLS,)
-    if taken.n_variants < n_variants:
-        notes += ("Variants of X, Y or MT are not tested.",)
-    notes += note_few_cases(design, FEW_CASES, fits.a1_frequency)
-    kept, result = np.arange(n_variants)[kept], None
+    task = ScanTask.of(genotypes, design, leave_out, backend)
+    scan = _iter_exact if takes_exact(tests, design) else _iter_calibrated
+    steps = scan(task, leave_out == "none", seed, refine_below, backend)
+    notes = (*task.notes, *note_few_cases(design, FEW_CASES, task.fits.a1_frequency))
+    task, result = replace(task, notes=notes), None
     for step in steps:
-        if step.result is not None:
-            result = _make_scan(step.result, chromosomes, fits, kept, n_variants, design, notes)
+        result = result if step.result is None else task.make_scan(step.result, "mixed")
         yield Progress(step.what, step.fraction, result)
-
-
-def _make_scan(
-    known: _Known,
-    chromosomes: list[Chromosome],
-    fits: Fits,
-    kept: np.ndarray,
-    n_variants: int,
-    design: Design,
-    notes: tuple[str, ...],
-) -> MixedScan:
-    """Return the scan with what is known so far; kept are the variants of the fits, int64."""
-    everywhere, is_exact = Fits.empty(n_variants), np.zeros(n_variants, bool)
-    everywhere.put(kept, fits)
-    is_exact[kept[known.exact]] = True
-    everywhere.log_p[:] = log_p_of_z(everywhere.statistic)
-    shares = known.variances[:, 0] / known.variances.sum(1)
-    model = describe_model(shares, known.errors, known.gamma, len(known.exact))
-    notes = (*design.notes, model, *notes)
-    return MixedScan(
-        **vars(scan_of(everywhere, design, "mixed", len(design.phenotype), notes)),
-        chromosomes=tuple(each.name for each in chromosomes[: len(shares)]),
-        variances=known.variances,
-        heritabilities=shares,
-        heritability_errors=known.errors,
-        calibration=known.gamma,
-        is_exact=is_exact & np.isfinite(everywhere.beta),
-    )
 
 
 @in_one_go(iter_mixed_associate)
@@ -205,8 +163,21 @@ def mixed_associate(last: Progress) -> MixedScan:
     return last.result
 
 
+def check_options(leave_out: str, tests: str, refine_below: float) -> None:
+    """Refuse what is not an option of a mixed model."""
+    check_choice("leave_out", leave_out, LEAVE_OUT)
+    check_choice("tests", tests, TESTS)
+    if not 0 <= refine_below <= 1:
+        raise ParameterError(f"refine_below is {refine_below}, needs a p from 0 to 1")
+
+
+def takes_exact(tests: Tests, design: Design) -> bool:
+    """Return whether a choice of tests means exact ones for a design."""
+    return tests == "exact" or (tests == "auto" and design.n_samples <= MAX_EXACT)
+
+
 @dataclass(frozen=True, eq=False)
-class _Known:
+class Known:
     """Models of the chromosomes tested so far, gamma, and the exactly tested variants, int64."""
 
     variances: np.ndarray
@@ -215,16 +186,64 @@ class _Known:
     exact: np.ndarray
 
 
+@dataclass(frozen=True, eq=False)
+class ScanTask:
+    """What a mixed model tests: a design, its chromosomes, and the fits that are filled in.
+
+    ``kept`` are the variants of the fits among those of the genotypes, int64.
+    """
+
+    design: Design
+    chromosomes: list[Chromosome]
+    fits: Fits
+    kept: np.ndarray
+    n_variants: int
+    notes: tuple[str, ...]
+
+    @classmethod
+    def of(
+        cls, genotypes: Genotypes, design: Design, leave_out: LeaveOut, backend: Backend
+    ) -> ScanTask:
+        """Return the task of the autosomes."""
+        taken, kept = take_autosomes(genotypes)
+        if design.n_samples < genotypes.n_samples:
+            taken = select_samples(taken, design.kept)
+        counts = allele_counts(taken, backend=backend)
+        chromosomes = split_chromosomes(taken, counts, leave_out, backend)
+        notes = () if genotypes.stored_dosages is None else (HARD_CALLS,)
+        if taken.n_variants < genotypes.n_variants:
+            notes += ("Variants of X, Y or MT are not tested.",)
+        kept = np.arange(genotypes.n_variants)[kept]
+        return cls(design, chromosomes, _empty_fits(counts), kept, genotypes.n_variants, notes)
+
+    def make_scan(self, known: Known, model: str, scale: str = "") -> MixedScan:
+        """Return the scan with what is known so far; ``scale`` is that of heritabilities."""
+        everywhere, is_exact = Fits.empty(self.n_variants), np.zeros(self.n_variants, bool)
+        everywhere.put(self.kept, self.fits)
+        is_exact[self.kept[known.exact]] = True
+        shares = known.variances[:, 0] / known.variances.sum(1)
+        said = describe_model(shares, known.errors, known.gamma, len(known.exact), scale)
+        notes = (*self.design.notes, said, *self.notes)
+        return MixedScan(
+            **vars(scan_of(everywhere, self.design, model, len(self.design.phenotype), notes)),
+            chromosomes=tuple(each.name for each in self.chromosomes[: len(shares)]),
+            variances=known.variances,
+            heritabilities=shares,
+            heritability_errors=known.errors,
+            calibration=known.gamma,
+            is_exact=is_exact & np.isfinite(everywhere.beta),
+        )
+
+
 def _iter_exact(
-    chromosomes: list[Chromosome],
-    design: Design,
-    fits: Fits,
+    task: ScanTask,
     takes_all: bool,
     _seed: int,
     _refine_below: float,
     backend: Backend,
 ) -> Iterator[Progress]:
-    """Test each variant by generalised least squares; yield `_Known` after each chromosome."""
+    """Test each variant by generalised least squares; yield `Known` after each chromosome."""
+    chromosomes, design, fits = task.chromosomes, task.design, task.fits
     models, n_all = ExactModels(chromosomes, design, takes_all, backend), len(chromosomes)
     for k, each in enumerate(chromosomes):
         start, part = k / n_all, 1 / n_all
@@ -240,13 +259,11 @@ def _iter_exact(
             yield Progress(TESTING, start + part * (0.6 + 0.4 * block.stop / len(each.rows)))
         exact = np.concatenate([other.rows for other in chromosomes[: k + 1]])
         variances, errors = models.variances[: k + 1].copy(), models.errors[: k + 1].copy()
-        yield Progress(TESTING, (k + 1) / n_all, _Known(variances, errors, np.nan, exact))
+        yield Progress(TESTING, (k + 1) / n_all, Known(variances, errors, np.nan, exact))
 
 
 def _iter_calibrated(
-    chromosomes: list[Chromosome],
-    design: Design,
-    fits: Fits,
+    task: ScanTask,
     takes_all: bool,
     seed: int,
     refine_below: float,
@@ -254,15 +271,16 @@ def _iter_calibrated(
 ) -> Iterator[Progress]:
     """Test each variant by its score, and those with p below a limit by generalised least squares.
 
-    Yields `_Known` after each chromosome and each retested block.
+    Yields `Known` after each chromosome and each retested block.
     """
+    chromosomes, design, fits = task.chromosomes, task.design, task.fits
     model = yield from iter_calibrated_model(chromosomes, design, takes_all, seed, backend=backend)
     check_residual(model.variances)
 
-    def known(n_chromosomes: int, n_exact: int = 0) -> _Known:
+    def known(n_chromosomes: int, n_exact: int = 0) -> Known:
         variances = np.tile(model.variances, (n_chromosomes, 1))
         errors = np.full(n_chromosomes, model.heritability_error)
-        return _Known(variances, errors, model.gamma, strongest[:n_exact])
+        return Known(variances, errors, model.gamma, strongest[:n_exact])
 
     n_all, strongest = len(chromosomes), np.empty(0, np.int64)
     for k, each in enumerate(chromosomes):
@@ -272,9 +290,9 @@ def _iter_calibrated(
         is_varied = find_varied(left, each.squares)
         _put(fits, each.rows, products[:, -1], model.gamma * np.maximum(left, 0), is_varied)
         yield Progress(TESTING, 0.8 + 0.05 * (k + 1) / n_all, known(k + 1))
-    strongest = _strongest(fits, refine_below)
-    for first in range(0, len(strongest), _RETESTED_AT_ONCE):
-        rows = strongest[first : first + _RETESTED_AT_ONCE]
+    strongest = find_strongest(fits, refine_below)
+    for first in range(0, len(strongest), RETESTED_AT_ONCE):
+        rows = strongest[first : first + RETESTED_AT_ONCE]
         share = 0.15 / len(strongest)
         across, left = yield from model.test_exactly(
             rows, "Strongest variants", 0.85 + share * first, share * len(rows)
@@ -295,11 +313,12 @@ def _put(
             "standard_error": 1 / np.sqrt(left),
             "statistic": across / np.sqrt(left),
         }
+    found["log_p"] = log_p_of_z(found["statistic"])
     for name, values in found.items():
         getattr(fits, name)[rows] = np.where(is_varied, values, np.nan)
 
 
-def _strongest(fits: Fits, refine_below: float) -> np.ndarray:
+def find_strongest(fits: Fits, refine_below: float) -> np.ndarray:
     """Return up to 64 variants with the lowest p below a limit: int64."""
     strength = np.where(np.isfinite(fits.statistic), np.abs(fits.statistic), 0.0)
     is_strong = np.exp(log_p_of_z(strength)) < refine_below
@@ -311,33 +330,3 @@ def _empty_fits(counts: np.ndarray) -> Fits:
     fits.n_samples[:] = counts.sum(1) - counts[:, MISSING_CODE]
     fits.a1_frequency[:] = np.where(fits.n_samples, frequencies_of_counts(counts), np.nan)
     return fits
-
-
-def check_residual(variances: np.ndarray) -> None:
-    """Raise `ParameterError` if one model of all variants explains the trait entirely.
-
-    A chromosome that is left out of it then has nothing but its own effects as residual.
-    """
-    if variances[1] < MIN_RESIDUAL * variances.sum():
-        raise ParameterError(
-            "the variants explain the trait entirely (heritability 1), so that calibrated tests "
-            "have no residual to compare with; needs exact tests (--tests exact, tests='exact')"
-        )
-
-
-def describe_model(shares: np.ndarray, errors: np.ndarray, gamma: float, n_exact: int) -> str:
-    """Return a sentence on the models without variants and their tests."""
-    found = _range_of(shares)
-    error = _range_of(errors[~np.isnan(errors)]) or "not known, at a bound"
-    if np.isnan(errors).any() and not np.isnan(errors).all():
-        n_unknown = int(np.isnan(errors).sum())
-        error += f", not known for {n_words(n_unknown, 'chromosome')} at a bound"
-    how = "exact" if np.isnan(gamma) else f"calibrated by {gamma:.4g}"
-    if n_exact and not np.isnan(gamma):
-        how += f", but exact for the {n_exact:,} of lowest p"
-    return f"The heritability of models without variants is {found} (SE {error}); tests are {how}."
-
-
-def _range_of(values: np.ndarray) -> str:
-    ends = np.sort(values)[[0, -1]] if len(values) else ()
-    return " to ".join(dict.fromkeys(f"{end:.4f}" for end in ends))

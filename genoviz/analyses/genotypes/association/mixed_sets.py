@@ -29,13 +29,13 @@ from genoviz.analyses.genotypes.association.mixed import (
     REFINE_BELOW,
     TESTS,
     Tests,
-    check_residual,
-    describe_model,
 )
 from genoviz.analyses.genotypes.association.mixed_models import (
     FITTING,
     CalibratedModel,
     ExactModels,
+    check_residual,
+    describe_model,
     find_varied,
     iter_calibrated_model,
 )
@@ -145,7 +145,9 @@ def iter_mixed_associate_sets(
         notes += (f"Not tested: {n:,} set{'s' * (n > 1)}, with variants on several chromosomes.",)
     if taken.n_variants < genotypes.n_variants:
         notes += ("Variants of X, Y or MT are not tested.",)
-    notes += note_few_cases(design, "The model logistic allows")
+    notes += note_few_cases(
+        design, "The model logistic allows for few cases, but not for related samples"
+    )
     n_variants = np.array([len(part.rows) for part in parts])
     n_carriers = np.array([part.group.find_carriers(design.n_samples).sum() for part in parts])
     found = [part.found for part in parts]

@@ -69,7 +69,7 @@ class AssociationScan:
     lambda_gc
         Genomic inflation factor: median chi-square of the p values over its null expectation.
     model
-        That of the tests, as for `iter_associate`, or ``"mixed"``.
+        That of the tests, as for `iter_associate`, ``"mixed"`` or ``"mixed-logistic"``.
     sentence
         Description of the scan.
     coding

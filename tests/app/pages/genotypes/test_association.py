@@ -24,7 +24,6 @@ from genoviz.model.genotypes.genotypes import VariantTable
 from genoviz_app.opening.track_features import FeatureTable
 from genoviz_app.pages.genotypes.association.choices import (
     GENETIC_MODELS,
-    MIXED_OF_ALL,
     MODELS,
     Window,
     chosen_design,
@@ -80,7 +79,8 @@ from tests.app.conftest import poll_until
 from tests.waiting import PATIENCE
 
 N, M = 60, 40
-NUMBERS = np.random.default_rng(5)
+SEED = 5
+NUMBERS = np.random.default_rng(SEED)
 
 
 def variants_at(places):
@@ -104,7 +104,7 @@ def files(tmp_path):
     genotypes = simulate_genotypes(N, M, n_contigs=2, missing_rate=0.05, seed=3)
     write_plink(genotypes, tmp_path / "some")
     dosages = genotypes.dosages(slice(None)).astype(float)
-    height = dosages[:, 7] + NUMBERS.normal(size=N)
+    height = dosages[:, 7] + np.random.default_rng(SEED).normal(size=N)
     rows = [["id", "height", "farm", "ill", "flat", "many", "gone"]]
     for row, name in enumerate(genotypes.samples.ids.tolist()):
         is_missing = row == 4
@@ -418,7 +418,7 @@ def test_a_case_is_scanned_and_saved_as_the_command_does(panel, state, files, tm
     table = files.with_name("some.pheno.csv")
     words = ["geno", "gwas", files, "--pheno", table, "--trait", "ill"]
     words += ["--model", state.scan.model]
-    words += ["--leave-out", "none"] if model == MIXED_OF_ALL else []
+    words += ["--leave-out", "none"] if model.endswith("-all") else []
     with pytest.raises(SystemExit) as end:
         main([*map(str, words), "-o", str(theirs)])
     assert not end.value.code
@@ -472,7 +472,12 @@ def test_a_genetic_model_is_scanned_and_saved_as_the_command_does(
 
 @pytest.mark.parametrize(
     ("trait", "model", "n_digits"),
-    [("height", "linear", 12), ("height", "mixed", 0), ("ill", "firth-fallback", 4)],
+    [
+        ("height", "linear", 12),
+        ("height", "mixed", 0),
+        ("ill", "firth-fallback", 4),
+        ("ill", "mixed-logistic", 0),
+    ],
 )
 def test_a_click_conditions_on_a_variant_as_the_command_does(
     panel, state, files, tmp_path, trait, model, n_digits
@@ -507,7 +512,7 @@ def test_a_click_conditions_on_a_variant_as_the_command_does(
     write(own)
     line = ["geno", "gwas", files, "--pheno", files.with_name("some.pheno.csv"), "--trait", trait]
     line += ["--covariate", "farm", "--condition", ",".join(names)]
-    line += ["--model", model] if model == "mixed" else []
+    line += ["--model", model] if model.startswith("mixed") else []
     with pytest.raises(SystemExit) as end:
         main([*map(str, line), "-o", str(theirs)])
     assert not end.value.code
@@ -653,7 +658,7 @@ def test_models_of_cases_are_offered_for_cases_alone(panel, state):
     form.model.value = "mixed"
     state.trait = "ill"
     assert (form.offered, form.model.value) == ([*MODELS], "firth-fallback")
-    assert set(form.offered) == {*numbers, *CASE_MODELS}
+    assert set(form.offered) == {*numbers, *CASE_MODELS, "mixed-logistic", "mixed-logistic-all"}
     assert form.said.object == ""
     form.model.value = "saddle-point"
     state.trait = "height"
