@@ -87,3 +87,18 @@ def tuned(dosages, kept, used, related, rules):
         slope = (diagonal - others) / (np.diag(blended).mean() - blended[is_other].mean())
         intercept = others - slope * blended[is_other].mean()
     return (intercept + slope * blended)[np.ix_(used, used)]
+
+
+def correlation(dosages, kept, used, related, rules):
+    """Return the correlation of the blended G with A22 in related pairs, one after the other."""
+    p = np.nanmean(dosages[:, kept], axis=0) / 2
+    centred = np.nan_to_num(dosages[:, kept] - 2 * p)
+    pairs = []
+    for k, row in enumerate(used):
+        for column in used[:k]:
+            of_pedigree = related[row, column]
+            if of_pedigree >= rules.min_relationship:
+                of_genotypes = centred[row] @ centred[column] / (2 * p @ (1 - p))
+                blended = rules.weights[0] * of_genotypes + rules.weights[1] * of_pedigree
+                pairs.append((blended, of_pedigree))
+    return np.corrcoef(np.transpose(pairs))[0, 1]

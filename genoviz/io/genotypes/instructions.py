@@ -22,11 +22,11 @@ _ONCE = (
 GROUP_KEYWORDS = ("RANDOM_GROUP", "RANDOM_TYPE", "FILE", "(CO)VARIANCES")
 # These report on genotypes, or on how the programs run.
 _OF_REPORTS = (
-    "map_file", "chrinfo", "thrWarnCorAG", "thrStopCorAG", "thrCorAG", "outcallrate", "plotpca",
-    "saveAscii", "saveG", "saveGInverse", "saveA22", "saveA22Inverse", "saveCleanSNPs",
-    "outparent_progeny", "out_snp_exclusion_error_rate", "threshold_duplicate_samples",
-    "threshold_diagonal_g", "high_threshold_diagonal_g", "low_threshold_diagonal_g",
-    "num_threads_pregs", "num_threads_iod", "msg", "graphics",
+    "map_file", "chrinfo", "outcallrate", "plotpca", "saveAscii", "saveG", "saveGInverse",
+    "saveA22", "saveA22Inverse", "saveCleanSNPs", "outparent_progeny",
+    "out_snp_exclusion_error_rate", "threshold_duplicate_samples", "threshold_diagonal_g",
+    "high_threshold_diagonal_g", "low_threshold_diagonal_g", "num_threads_pregs", "num_threads_iod",
+    "msg", "graphics",
 )  # fmt: skip
 # How G is made, as far as it can be made: any other value is refused.
 _OF_G = {
@@ -43,6 +43,10 @@ _OF_QUALITY = {
     "exclusion_threshold_snp": ("max_variant_conflicts", 100, 100, None),
     "number_parent_progeny_evaluations": ("min_pairs", math.inf, 1, None),
 }
+_OF_AGREEMENT = {
+    "thrStopCorAG": "min_correlation", "thrWarnCorAG": "low_correlation",
+    "thrCorAG": "min_relationship",
+}  # fmt: skip
 _PARENTAGE: dict[str, Parentage] = {"0": "ignore", "1": "report", "3": "remove"}
 _TUNING = {"0": None, "1": "unrelated", "2": "pedigree"}
 _PASSED_OVER = ("TMPDIR", "PRECON")
@@ -270,6 +274,9 @@ class GenotypeOptions:
             self._quality = replace(self._quality, parentage=_PARENTAGE[values[0]])
         elif name in ("tunedG", "AlphaBeta", "TauOmega") or name in _OF_G:
             self._take_numbers(name, values, line)
+        elif name in _OF_AGREEMENT and len(values) == 1:
+            number = read_number(self._path, values[0], line)
+            self.rules = replace(self.rules, **{_OF_AGREEMENT[name]: number})
         elif name in _OF_REPORTS:
             self._notes.append(f"OPTION {name} is passed over: it does not change the model")
         elif name == "sex_chr":

@@ -63,6 +63,13 @@ class GenomicRules:
         a and b, if there are no targets.
     scales
         tau and omega: H^-1 is A^-1 + tau G^-1 - omega A_gg^-1 for the tuned G.
+    min_correlation
+        Minimum correlation of G with A_gg, over the pairs of different samples that are related in
+        the pedigree; None for no limit.
+    low_correlation
+        Correlation below which a note warns.
+    min_relationship
+        Minimum element of A_gg of a pair that counts as related.
     """
 
     quality: QualityRules | None = QualityRules()
@@ -70,3 +77,6 @@ class GenomicRules:
     targets: Literal["pedigree", "unrelated"] | None = "pedigree"
     line: tuple[float, float] = (0.0, 1.0)
     scales: tuple[float, float] = (1.0, 1.0)
+    min_correlation: float | None = 0.3
+    low_correlation: float = 0.5
+    min_relationship: float = 0.02

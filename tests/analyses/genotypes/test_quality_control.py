@@ -19,6 +19,7 @@ from genoviz import (
     prepare_single_step,
     solve_mixed_model,
 )
+from genoviz.analyses.genotypes.prediction import preparation
 from genoviz.errors import ParameterError
 from tests.genotype_sets import genotypes_of_dosages
 from tests.oracles import genomic_rules as oracle
@@ -51,7 +52,8 @@ def dense(structure, related):
     return structure.constant + weights[0] * genomic + weights[1] * related
 
 
-def test_the_published_example():
+def published():
+    """The example's structure, with the parents and the place of each number."""
     rows = [line.split() for line in oracle.PUBLISHED.split("\n") if line]
     digits = np.array([list(row[1]) for row in rows], float)
     animals = np.array([int(row[0]) for row in rows])
@@ -61,16 +63,51 @@ def test_the_published_example():
     parents = np.array(parents)
     pedigree = Pedigree(numbers.astype(str), *parents.T)
     genotypes = genotypes_of_dosages(np.where(digits == 5, np.nan, digits), animals.astype(str))
-    rules = GenomicRules(replace(QualityRules(), min_call_rate=0.8))
-    found = prepare_single_step(SingleStep(pedigree, genotypes, rules=rules))
+    # As its text says, the limit of the correlation is too high for so few animals.
+    rules = GenomicRules(replace(QualityRules(), min_call_rate=0.8), min_correlation=0.1)
+    return SingleStep(pedigree, genotypes, rules=rules), parents, place, animals
+
+
+def test_the_published_example():
+    structure, parents, place, animals = published()
+    found = prepare_single_step(structure)
     assert {why: len(ids) for why, ids in found.removed_variants.items()} == {"only one allele": 20}
     assert found.removed_samples["a call rate below 0.9"].tolist() == ["15"]
     left = [place[k] for k in np.delete(animals, 1).tolist()]
     among = relate(*parents.T)[np.ix_(left, left)]
     made = np.linalg.inv(dense(found.structure, among)) - np.linalg.inv(among)
-    published = np.array(PUBLISHED_DIFFERENCE.split(), float).reshape(8, 8)
-    assert made == pytest.approx(published, abs=6e-4)
+    difference = np.array(PUBLISHED_DIFFERENCE.split(), float).reshape(8, 8)
+    assert made == pytest.approx(difference, abs=6e-4)
     assert "is removed for a call rate below 0.9" in " ".join(found.notes)
+
+
+def test_a_low_correlation_with_the_pedigree_is_told_and_one_too_low_refused():
+    """The published example needs another limit than that of BLUPF90, 0.3."""
+    structure, *_ = published()
+    found = prepare_single_step(structure)
+    assert found.correlation == pytest.approx(0.2023514, abs=1e-6)
+    assert found.notes[-1] == (
+        "G and A22 have a correlation of 0.202 in the 23 pairs of 8 genotyped animals that are "
+        "related by at least 0.02, which is low: genotypes or pedigree may be wrong."
+    )
+    with pytest.raises(ParameterError, match=r"of 0\.202 .*, needs 0\.3 \(thrStopCorAG\)"):
+        prepare_single_step(replace(structure, rules=replace(structure.rules, min_correlation=0.3)))
+    for changed in ({"min_correlation": None}, {"min_relationship": 2.0}):
+        unchecked = replace(structure, rules=replace(structure.rules, **changed))
+        assert prepare_single_step(unchecked).correlation is None
+
+
+def test_the_correlation_is_that_of_a_sample_if_there_are_many(monkeypatch):
+    parents, dosages, numbers, genotyped = herd(0)
+    data = parents, dosages[genotyped], numbers, genotyped
+    rules = GenomicRules(None, low_correlation=2.0)
+    monkeypatch.setattr(preparation, "MAX_CORRELATED", 30)
+    found = prepare_single_step(made_of(*data, rules))
+    chosen = np.random.default_rng(0).choice(48, 30, replace=False)
+    related = relate(*parents.T)[np.ix_(genotyped, genotyped)]
+    expected = oracle.correlation(dosages[genotyped], np.arange(160), chosen, related, rules)
+    assert found.correlation == pytest.approx(expected, abs=1e-6)
+    assert "pairs of 30 of 48 genotyped animals that" in found.notes[-1]
 
 
 def herd(seed, n=60, m=160):
@@ -156,6 +193,8 @@ def test_what_is_removed_and_how_g_is_tuned(name):
         gone = np.concatenate([np.zeros(0, np.str_), *found.removed_variants.values()])
         assert sorted(gone) == sorted({f"m{k}" for k in range(160)} - {f"m{k}" for k in kept})
         assert sum(map(len, found.removed_samples.values())) == len(genotyped) - len(used)
+        of_pairs = oracle.correlation(dosages[genotyped], kept, used, related, rules)
+        assert found.correlation == pytest.approx(of_pairs, abs=1e-6)
         sizes.append((len(kept), len(used)))
     assert len(set(sizes)) > 1
     assert min(sizes)[0] < 160

@@ -419,6 +419,7 @@ GOOD = parameters(
         ("# comment", "OPTION TauOmega 0 1", "OPTION TauOmega 0 1, needs a number of more than 0"),
         ("# comment", "OPTION GammaDelta 0.1 0", "OPTION GammaDelta 0.1 0, can do 0 0"),
         ("# comment", "OPTION omit_ainv", "OPTION omit_ainv, needs SNP_file and a TauOmega"),
+        ("# comment", "OPTION thrStopCorAG x", "line 1: has 'x', needs a number"),
         ("# comment", "OPTION sex_chr 30", "has OPTION sex_chr, whose markers are no conflicts of"),
         ("# comment", "OPTION maxrounds 0", "has maxrounds 0, needs more than 0"),
         ("# comment", "OPTION conv_crit 1", "has conv_crit 1, needs more than 0 and less than 1"),
@@ -530,7 +531,7 @@ def test_the_command_writes_a_table(tmp_path, capfd):
     assert "not converged; OPTION conv_crit and OPTION maxrounds" in capfd.readouterr().err
 
 
-GENOMIC = ("SNP_file snp.txt", "no_quality_control", "tunedG 0", "thrStopCorAG 0.1")
+GENOMIC = ("SNP_file snp.txt", "no_quality_control", "tunedG 0", "thrStopCorAG -1")
 
 
 def genomic(tmp_path, effects=("2 3 cross", "3 12 cross"), options=GENOMIC, traits=1):
@@ -566,7 +567,7 @@ def test_genotypes_make_it_single_step(tmp_path, option, weight):
     options = (*GENOMIC, option)
     number, parents, chosen, centred, shares, y, herd, own = genomic(tmp_path, options=options)
     asked = read_blupf90(tmp_path / "model.par")
-    assert asked.notes == ("OPTION thrStopCorAG is passed over: it does not change the model",)
+    assert asked.notes == ()
     found = solve_mixed_model(asked.model, tolerance=1e-24)
     related = relate(*parents.T)
     among = related[np.ix_(chosen, chosen)]
@@ -592,6 +593,10 @@ def test_the_command_solves_a_single_step(tmp_path, capfd):
         main(["geno", "blupf90", str(tmp_path / "model.par")])
     out = capfd.readouterr().out.splitlines()
     assert len(out) == 1 + 3 + len(number)
+    genomic(tmp_path, options=GENOMIC[:-1])
+    with pytest.raises(SystemExit, match="1"):
+        main(["geno", "blupf90", str(tmp_path / "model.par")])
+    assert "needs 0.3 (thrStopCorAG): genotypes or pedigree are" in capfd.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -652,6 +657,7 @@ def test_genotypes_by_default_as_published(tmp_path, capfd):
     assert "note: 21 of 100 markers are removed for only one allele." in err
     assert "note: 2 of 8 animals are removed for conflicts with a parent at more than 1 %" in err
     assert "note: G is tuned to 0.114782 + 1.02086 G, so" in err
+    assert "correlation" not in err  # it is 0.509
     lines = [line.split("\t") for line in removed.read_text().splitlines()]
     assert lines[0] == ["#KIND", "ID", "REASON"]
     assert [line[:2] for line in lines[-2:]] == [["animal", "12"], ["animal", "7"]]
@@ -663,14 +669,14 @@ def test_options_of_quality_control_are_followed(tmp_path):
         "SNP_file snp.txt", "minfreq 0.1", "callrate 0.8", "callrateAnim 0.7", "monomorphic 0",
         "hwe", "verify_parentage 1", "exclusion_threshold 2", "exclusion_threshold_snp 20",
         "number_parent_progeny_evaluations 50", "tunedG 1", "AlphaBeta 0.8 0.3", "saveCleanSNPs",
-        "TauOmega 1.2 0", "omit_ainv",
+        "TauOmega 1.2 0", "omit_ainv", "thrStopCorAG 0.2", "thrWarnCorAG 0.4", "thrCorAG 0.1",
     )  # fmt: skip
     genomic(tmp_path, options=options)
     asked = read_blupf90(tmp_path / "model.par")
     assert asked.notes == ("OPTION saveCleanSNPs is passed over: it does not change the model",)
     quality = QualityRules(0.8, 0.1, False, 0.15, 0.7, "report", 0.02, 0.2, 50)
     (group,) = asked.model.random
-    rules = GenomicRules(quality, (0.8, 0.3), "unrelated", scales=(1.2, 0.0))
+    rules = GenomicRules(quality, (0.8, 0.3), "unrelated", (0.0, 1.0), (1.2, 0.0), 0.2, 0.4, 0.1)
     assert group.structure.rules == rules
     assert not group.structure.has_ancestry
     genomic(tmp_path, options=("SNP_file snp.txt", "tunedG 9 0.1 0.9", "no_quality_control"))
