@@ -231,22 +231,28 @@ def test_a_model_is_solved_with_the_tuned_matrix(form, name, has_inbreeding):
     inverse[np.ix_(there, there)] += tau * np.linalg.inv(matrix) - omega * np.linalg.inv(among)
     generator = np.random.default_rng(3)
     animals = np.arange(n) if structure.has_ancestry else there
-    own, y = generator.choice(animals, 80), generator.normal(size=80)
-    left = np.zeros((n + 1, n + 1))
-    left[1:, 1:] = inverse / 0.7
+    own, y = generator.choice(animals, 80), generator.normal(size=(80, 2))
+    genetic, residual = np.array([[0.7, 0.2], [0.2, 0.5]]), np.array([[2.0, 0.3], [0.3, 1.0]])
     design = np.column_stack([np.ones(80), own[:, None] == np.arange(n)])
-    left += design.T @ design / 2
-    solution = np.linalg.lstsq(left, design.T @ y / 2)[0]
+    weighted = np.kron(design.T, np.linalg.inv(residual))  # traits within levels
+    left = weighted @ np.kron(design, np.eye(2))
+    left[2:, 2:] += np.kron(inverse, np.linalg.inv(genetic))
+    has = left.any(axis=1)
+    inverse = np.full(left.shape, np.nan)
+    inverse[np.ix_(has, has)] = np.linalg.inv(left[np.ix_(has, has)])
+    solution = np.nan_to_num(inverse) @ weighted @ y.ravel()
     effects = (
-        ModelEffect(np.zeros((80, 1), np.int64), 1),
-        ModelEffect(numbers[own][:, None], n),
+        ModelEffect(np.zeros((80, 2), np.int64), 1),
+        ModelEffect(np.column_stack([numbers[own], numbers[own]]), n),
     )
-    random = RandomEffects((1,), np.array([[0.7]]), structure)
-    model = MixedModel(y[:, None], effects, (random,), np.array([[2.0]]))
-    found = solve_mixed_model(model, tolerance=1e-24)
+    random = RandomEffects((1,), genetic, structure)
+    model = MixedModel(y, effects, (random,), residual)
+    found = solve_mixed_model(model, standard_errors=True, tolerance=1e-24)
     assert found.is_converged
-    assert found.values[found.effects == 0] == pytest.approx(solution[:1], abs=1e-7)
-    assert found.values[found.effects == 1][numbers] == pytest.approx(solution[1:], abs=1e-7)
+    order = np.append(0, 1 + numbers)
+    told = [each.reshape(-1, 2)[order] for each in (found.values, found.standard_errors)]
+    assert told[0].ravel() == pytest.approx(solution, abs=1e-7)
+    assert told[1].ravel() == pytest.approx(np.sqrt(np.diag(inverse)), abs=1e-7, nan_ok=True)
 
 
 def family(conflicting, n_progeny=2):
@@ -314,3 +320,14 @@ def test_what_cannot_be_tuned_is_said(dosages, rules, sentence):
     )
     with pytest.raises(ParameterError, match=sentence):
         solve_mixed_model(model)
+
+
+def test_equations_that_are_not_positive_definite_have_no_standard_errors():
+    parents, dosages, numbers, genotyped = herd(2)
+    rules = GenomicRules(None, scales=(0.5, 1.5))
+    structure = made_of(parents, dosages[genotyped], numbers, genotyped, rules)
+    random = RandomEffects((0,), np.eye(1), structure)
+    effect = ModelEffect(np.arange(60)[:, None], 60)
+    model = MixedModel(np.ones((60, 1)), (effect,), (random,), np.eye(1))
+    with pytest.raises(ParameterError, match="are not positive definite, so solutions have no"):
+        solve_mixed_model(model, standard_errors=True, max_iterations=2)

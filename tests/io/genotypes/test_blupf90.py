@@ -564,11 +564,12 @@ def genomic(tmp_path, effects=("2 3 cross", "3 12 cross"), options=GENOMIC, trai
 @pytest.mark.parametrize(("option", "weight"), [("tunedG 0", 0.05), ("AlphaBeta 0.8 0.2", 0.2)])
 def test_genotypes_make_it_single_step(tmp_path, option, weight):
     """As by V, with H of dense matrices."""
-    options = (*GENOMIC, option)
+    options = (*GENOMIC, option, "sol se")
     number, parents, chosen, centred, shares, y, herd, own = genomic(tmp_path, options=options)
     asked = read_blupf90(tmp_path / "model.par")
     assert asked.notes == ()
-    found = solve_mixed_model(asked.model, tolerance=1e-24)
+    assert asked.standard_errors
+    found = solve_mixed_model(asked.model, standard_errors=True, tolerance=1e-24)
     related = relate(*parents.T)
     among = related[np.ix_(chosen, chosen)]
     genomic_part = centred @ centred.T / (2 * shares @ (1 - shares))
@@ -585,6 +586,14 @@ def test_genotypes_make_it_single_step(tmp_path, option, weight):
     told = dict(zip(found.levels[is_animal] + 1, found.values[is_animal], strict=True))
     assert [told[k] for k in number] == pytest.approx(expected, abs=1e-8)
     assert found.values[found.effects == 0] == pytest.approx(means, abs=1e-8)
+    of_means = np.linalg.inv(fixed.T @ weighted)
+    projection = np.linalg.inv(variance) - weighted @ of_means @ weighted.T
+    shared = covariance[:, own]
+    of_animals = np.diag(covariance - shared @ projection @ shared.T)
+    errors = found.standard_errors
+    told = dict(zip(found.levels[is_animal] + 1, errors[is_animal], strict=True))
+    assert [told[k] for k in number] == pytest.approx(np.sqrt(of_animals), abs=1e-8)
+    assert errors[found.effects == 0] == pytest.approx(np.sqrt(np.diag(of_means)), abs=1e-8)
 
 
 def test_the_command_solves_a_single_step(tmp_path, capfd):

@@ -58,7 +58,7 @@ def iter_solve_mixed_model(
         Observations, effects and covariances.
     standard_errors
         Whether the last solution has standard errors. They need the dense inverse, which is limited
-        to 6,000 equations.
+        to 6,000 equations, not counting those of variants.
     tolerance
         Stop at this squared residual norm relative to that of the right side.
     max_iterations
@@ -70,8 +70,8 @@ def iter_solve_mixed_model(
     ------
     ParameterError
         If a covariance is not symmetric and positive definite, except for traits without the
-        effect; if standard errors are requested with genotypes or for too many equations; or if a
-        genotyped sample is not in the pedigree.
+        effect; if standard errors are requested with `MarkerEffects`, for too many equations or for
+        covariances that are none; or if a genotyped sample is not in the pedigree.
 
     References
     ----------
@@ -81,9 +81,9 @@ def iter_solve_mixed_model(
     """
     start = shown = time.perf_counter()
     equations = _Equations(model, backend)
-    n = len(equations.right_side)
-    if standard_errors and equations.genomic:
-        raise ParameterError("standard errors are of models without genotypes")
+    n = equations.n_rows
+    if standard_errors and any(isinstance(each, MarkerRows) for each in equations.genomic):
+        raise ParameterError("standard errors are of models without MarkerEffects")
     if standard_errors and n > MAX_INVERTED:
         raise ParameterError(
             f"standard errors need the inverse of {n:,} equations, can do at most {MAX_INVERTED:,}"
@@ -118,13 +118,13 @@ class _Equations:
     def __init__(self, model: MixedModel, backend: Backend) -> None:
         self._n_traits = model.observations.shape[1]
         self._starts, self._n_levels = _number_levels(model)
-        self._n_rows = (self._n_levels[-1] + self._starts[-1]) * self._n_traits
-        design = _design(model, self._starts, self._n_rows)
+        self.n_rows = (self._n_levels[-1] + self._starts[-1]) * self._n_traits
+        design = _design(model, self._starts, self.n_rows)
         weighted = design.T @ _residual_precision(model)
         right_side = weighted @ np.nan_to_num(model.observations).ravel()
         matrix = weighted @ design
         self.genomic: list[GenomicRows | MarkerRows] = []
-        end = self._n_rows
+        end = self.n_rows
         for group in model.random:
             inverse = self._invert(group)
             if isinstance(group.structure, SingleStep | MarkerEffects):
@@ -134,7 +134,7 @@ class _Equations:
                 end = self.genomic[-1].span.stop
             else:
                 matrix = matrix + self._penalty(group, inverse)
-        self.right_side = np.pad(right_side, (0, end - self._n_rows))
+        self.right_side = np.pad(right_side, (0, end - self.n_rows))
         for each in self.genomic:
             each.begin(self.right_side)
         self.matrix = matrix.tocsr()
@@ -170,7 +170,7 @@ class _Equations:
         """Return the left side times solutions."""
         direction = self._fill(direction)
         image = np.zeros_like(direction)
-        image[: self._n_rows] = self.matrix @ direction[: self._n_rows]
+        image[: self.n_rows] = self.matrix @ direction[: self.n_rows]
         for each in self.genomic:
             each.add(image, direction)
         return (image,)
@@ -211,12 +211,12 @@ class _Equations:
                 rows.append(places[structure.row, k])
                 columns.append(places[structure.col, m])
         found = np.concatenate(data), (np.concatenate(rows), np.concatenate(columns))
-        return coo_array(found, shape=(self._n_rows, self._n_rows)).tocsr()
+        return coo_array(found, shape=(self.n_rows, self.n_rows)).tocsr()
 
     def _invert_blocks(self) -> np.ndarray:
         """Return the inverses of the trait-by-trait diagonal blocks."""
         n_traits = self._n_traits
-        blocks = np.zeros((self._n_rows // n_traits, n_traits, n_traits))
+        blocks = np.zeros((self.n_rows // n_traits, n_traits, n_traits))
         found = self.matrix.tocoo()
         inside = found.row // n_traits == found.col // n_traits
         rows, columns = found.row[inside], found.col[inside]
@@ -228,9 +228,9 @@ class _Equations:
 
     def precondition(self, residual: np.ndarray) -> np.ndarray:
         """Return an approximate solution for a right side."""
-        parts = residual[: self._n_rows].reshape(-1, self._n_traits)
+        parts = residual[: self.n_rows].reshape(-1, self._n_traits)
         rough = np.empty_like(residual)
-        rough[: self._n_rows] = np.einsum("lij,lj->li", self._inverses, parts).ravel()
+        rough[: self.n_rows] = np.einsum("lij,lj->li", self._inverses, parts).ravel()
         for each in self.genomic:
             rough[each.span] = each.precondition(residual[each.span])
         return rough + self._common @ (self._common.T @ residual)
@@ -238,12 +238,20 @@ class _Equations:
     def standard_errors(self) -> np.ndarray:
         """Return the roots of the diagonal of the inverse; NaN if not estimable."""
         used = np.flatnonzero(self._is_used)
-        scale = 1 / np.sqrt(self.matrix.diagonal()[used])
-        dense = self.matrix[used][:, used].toarray() * scale[:, None] * scale
-        values, vectors = np.linalg.eigh(dense)
+        dense = self.matrix.toarray()
+        for each in self.genomic:
+            each.add_dense(dense)
+        dense = dense[np.ix_(used, used)]
+        scale = 1 / np.sqrt(np.abs(dense.diagonal()))
+        values, vectors = np.linalg.eigh(dense * scale[:, None] * scale)
+        if values[0] < -_LEAST * values[-1]:
+            raise ParameterError(
+                "the equations are not positive definite, so solutions have no standard errors; "
+                "weights of genomic and pedigree relationships do not match"
+            )
         is_null = values < _LEAST * values[-1]
         weights = np.where(is_null, 0.0, 1 / np.where(is_null, 1.0, values))
-        errors = np.full(self.right_side.size, np.nan)
+        errors = np.full(self.n_rows, np.nan)
         errors[used] = np.sqrt(vectors**2 @ weights) * scale
         is_lost = (vectors[:, is_null] ** 2).sum(axis=1) > _LEAST
         errors[used[is_lost]] = np.nan
@@ -251,7 +259,7 @@ class _Equations:
 
     def read(self, step: GradientStep, errors: np.ndarray | None, seconds: float) -> MixedSolution:
         """Return the solutions for the traits that have each effect."""
-        rows = np.arange(self._n_rows)
+        rows = np.arange(self.n_rows)
         traits, levels = rows % self._n_traits, rows // self._n_traits
         is_first = np.flatnonzero(np.append(np.diff(self._starts) > 0, True))
         effects = is_first[np.searchsorted(self._starts[is_first], levels, side="right") - 1]
@@ -259,7 +267,7 @@ class _Equations:
         np.logical_or.at(by_effect, (effects, traits), self._is_used)
         kept = by_effect[effects, traits]
         solution = self._fill(step.solution)
-        values = np.where(self._is_used, solution[: self._n_rows], 0.0)
+        values = np.where(self._is_used, solution[: self.n_rows], 0.0)
         return MixedSolution(
             traits[kept],
             effects[kept],

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from genoviz.analyses.genotypes.crossproducts import iter_crossproducts
 from genoviz.analyses.genotypes.matrix_parts import module_of
 from genoviz.analyses.genotypes.prediction.blup_training import Training
 from genoviz.analyses.genotypes.prediction.markers import Markers
@@ -18,6 +19,7 @@ from genoviz.analyses.genotypes.prediction.pedigree_inverse import (
 from genoviz.analyses.genotypes.prediction.preconditioners import read_values, sparse_to_device
 from genoviz.backend import Backend, resolve_backend, to_device, to_host
 from genoviz.errors import ParameterError, check_choice
+from genoviz.generators import finish
 from genoviz.model.genotypes.genotypes import Genotypes
 from genoviz.model.genotypes.pedigree import Pedigree
 
@@ -181,6 +183,22 @@ class SingleStepParts:
             of_ones = to_host(of_ones)
         column = of_ones.reshape(-1, *(1,) * (solved.ndim - 1))
         return solved / self.weight - column * (self._less * solved.sum(axis=0))
+
+    def dense_inverse(self) -> np.ndarray:
+        """Return the inverse of H, with groups after the animals: shape (n_rows, n_rows)."""
+        own = self.genotyped_inverse.multiply(np.eye(len(self.genotyped)))
+        polygenic = self.polygenic(own)
+        steps = iter_crossproducts(
+            self.markers.genotypes, self.matrix.values, dtype=np.float64, backend=self._backend
+        )
+        # G^-1 = (P^-1 + K)^-1 = (I + PK)^-1 P, with P that of pedigree and constant.
+        both = polygenic @ (finish(steps) / self.ridge)
+        both[np.diag_indices(len(both))] += 1.0
+        middle = np.linalg.solve(both, polygenic) - self.omega * own
+        half, inverse = np.zeros((self.n_rows, len(own))), self.inverse.toarray()
+        self.add(half, middle)
+        self.add(inverse, half.T)
+        return (inverse + inverse.T) / 2
 
     def place(self, values: np.ndarray) -> Any:
         """Return values in the memory of the device."""

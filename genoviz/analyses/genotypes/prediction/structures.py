@@ -167,6 +167,13 @@ class GenomicRows:
         image[self._places] += animals @ self._inverse
         image[self.span] += (variants @ self._inverse).ravel()
 
+    def add_dense(self, matrix: np.ndarray) -> None:
+        """Add to the left side, without effects of variants, which are eliminated."""
+        inverse = self._parts.dense_inverse()
+        for (k, m), value in np.ndenumerate(self._inverse):
+            if value:
+                matrix[np.ix_(self._places[:, k], self._places[:, m])] += value * inverse
+
     def add_blocks(self, blocks: np.ndarray) -> None:
         """Add roughly the blocks of traits of each level."""
         n_traits = blocks.shape[1]
