@@ -20,6 +20,7 @@ from genoviz.analyses.genotypes.association.design import make_design
 from genoviz.analyses.genotypes.association.p_values import log_p_of_z
 from genoviz.analyses.genotypes.association.saddle_point import SaddlePointModel
 from genoviz.errors import ParameterError
+from genoviz.generators import finish
 from tests.genotype_sets import draw_genotypes, draw_trait, with_contigs
 from tests.oracles import mixed_models
 from tests.oracles.genotypes import dosages_of
@@ -228,6 +229,27 @@ def test_what_does_not_fit_is_refused(changes, message):
     arguments = {"genotypes": GENOTYPES, "phenotype": ILL, **OPTIONS}
     with pytest.raises(ParameterError, match=message):
         mixed_logistic_associate(**{**arguments, **changes})
+
+
+@pytest.mark.parametrize("trait", [ILL, NOISE], ids=["some", "none"])
+def test_models_do_not_depend_on_where_they_start(trait):
+    design = make_design(len(USED), trait[USED], AGE[USED][:, None]).of_cases()
+    related = relationships(slice(None))
+    plain, _ = finish(logistic_null.fit_densely(related, design))
+    rng = np.random.default_rng(6)
+    for variance, size in ((0.1, 1.0), (4.0, 3.0), (8.0, 9.0)):
+        first = replace(plain, variance=variance, logits=rng.normal(0, size, len(USED)))
+        found, _ = finish(logistic_null.fit_densely(related, design, first))
+        assert found.variance == pytest.approx(plain.variance, rel=1e-5)
+        np.testing.assert_allclose(found.fitted, plain.fitted, rtol=1e-5)
+
+
+def test_relationships_that_say_nothing_beside_covariates_have_no_variance():
+    design = make_design(len(USED), Y, AGE[USED][:, None]).of_cases()
+    found, _ = finish(logistic_null.fit_densely(np.ones((len(USED), len(USED))), design))
+    assert found.variance == 0
+    wanted = SaddlePointModel(design, "cpu").fitted
+    np.testing.assert_allclose(found.fitted, wanted, rtol=1e-6)
 
 
 @pytest.mark.parametrize("tests", ["exact", "calibrated"])

@@ -42,7 +42,7 @@ from genoviz.analyses.genotypes.association.mixed_models import (
     count_probes,
     take_variants,
 )
-from genoviz.analyses.genotypes.association.regressions import fit_without_variant
+from genoviz.analyses.genotypes.association.regressions import MAX_CHANGE, fit_without_variant
 from genoviz.analyses.genotypes.prediction.preconditioners import invert
 from genoviz.analyses.genotypes.variances.covariances import SOLVED, ProbedCovariance
 from genoviz.analyses.genotypes.variances.lanczos import iter_reml_by_lanczos
@@ -58,6 +58,8 @@ _EXACTLY, _ROUGHLY, _LEAST = 1e-6, 1e-3, 0.01
 """Last changes of v over 1 + v, and over v + 0.01 where random traces estimate v."""
 _SHORTEST, _LONGEST = 0.2, 5.0
 """Least and largest factor of a change; otherwise it is taken as it is."""
+_FLAT = 1e-9
+"""Below this share of the slope, nothing is known of the variance."""
 _SETTLED = 1e-4
 """Last change of log odds where v is given: steps are Newton's, the next is about its square."""
 
@@ -73,14 +75,19 @@ class LogisticNull:
         about 1; and its standard error, NaN if it is 0, its bound.
     coefficients
         float64, shape (c + 1,): log odds of intercept and covariates, those of the design.
-    fitted
-        float64, shape (n,): probability of being a case, random effect included.
+    logits
+        float64, shape (n,): log odds of being a case, random effect included.
     """
 
     variance: float
     variance_error: float
     coefficients: np.ndarray
-    fitted: np.ndarray
+    logits: np.ndarray
+
+    @property
+    def fitted(self) -> np.ndarray:
+        """float64, shape (n,): probability of being a case."""
+        return 1 / (1 + np.exp(-np.clip(self.logits, -MAX_LOGIT, MAX_LOGIT)))
 
     @property
     def heritability(self) -> float:
@@ -115,14 +122,13 @@ def fit_densely(
         If the covariates tell cases from controls entirely, or the model does not converge.
     """
     x, y = design.basis, design.response
-    if first is None:
-        variance, logits = 0.0, design.standard_columns @ fit_without_variant(design)
-    else:
-        variance, logits = first.variance, np.log(first.fitted / (1 - first.fitted))
-    search = _Secants()
+    variance, plain = 0.0, design.standard_columns @ fit_without_variant(design)
+    logits, search = plain, _Secants()
+    if first is not None and first.variance > 0:
+        variance, logits = first.variance, first.logits
     for step in range(MAX_STEPS):
         yield step
-        fitted, weights, working = _quasi(logits, y)
+        weights, working = _quasi(logits, y)
         roots = np.sqrt(weights)
         within = roots[:, None] * relationships * roots
         inverse = variance * within
@@ -138,35 +144,44 @@ def fit_densely(
         solved = projection @ way
         information = way @ solved
         slope = residual @ related - np.vdot(projection, within)
-        change = max(slope / information, -variance)
+        is_told = information * (1 + variance) > _FLAT * abs(slope)
+        change = max(slope / information, -variance) if is_told else -variance
         new = search.next(variance, change)
         # Pz at the next v, to first order: log odds do not lag behind.
         random = new * (relationships @ (residual - (new - variance) * roots * solved))
         found = np.linalg.solve((weights[:, None] * x).T @ x, x.T @ (weights * (working - random)))
-        old, logits = logits, x @ found + random
+        old = logits
+        # Log odds with a random effect are far from those without.
+        is_gone = new == 0 and variance > 0
+        logits = plain if is_gone else _move(old, x @ found + random)
         if max(abs(change) / (1 + variance), np.abs(logits - old).max()) <= _EXACTLY:
             error = np.sqrt(2 / information) if variance > 0 else np.nan
             projection *= roots[:, None] * roots
-            return _null_of(design, variance, error, found, fitted), projection
+            return _null_of(design, variance, error, found, old), projection
         variance = new
     raise ParameterError(_not_fitted())
 
 
-def _quasi(logits: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return p, w and z at log odds, of the shape of these."""
+def _quasi(logits: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return w and z at log odds, of the shape of these."""
     logits = np.clip(logits, -MAX_LOGIT, MAX_LOGIT)
-    fitted = 1 / (1 + np.exp(-logits))
     weights = 1 / (2 + np.exp(logits) + np.exp(-logits))  # p (1 - p), also near 1
-    return fitted, weights, logits + (y - fitted) / weights
+    return weights, logits + (y - 1 / (1 + np.exp(-logits))) / weights
 
 
 def _null_of(
-    design: Design, variance: float, error: float, found: np.ndarray, fitted: np.ndarray
+    design: Design, variance: float, error: float, found: np.ndarray, logits: np.ndarray
 ) -> LogisticNull:
-    """Return a model from coefficients of the basis."""
+    """Return a model from coefficients of the basis and log odds."""
     columns = np.column_stack([np.ones(design.n_samples), design.covariates[design.kept]])
     coefficients = np.linalg.lstsq(columns, design.basis @ found)[0]
-    return LogisticNull(variance, error, coefficients, fitted)
+    return LogisticNull(variance, error, coefficients, logits)
+
+
+def _move(old: np.ndarray, new: np.ndarray) -> np.ndarray:
+    """Return log odds on the way to new ones, which far from these may be beyond the solution."""
+    step = new - old
+    return old + step * (MAX_CHANGE / max(np.abs(step).max(), MAX_CHANGE))
 
 
 class _Secants:
@@ -256,7 +271,7 @@ def iter_calibrated_logistic(
             break
     else:
         raise ParameterError(_not_fitted())
-    fitted, weights, _ = _quasi(logits, design.response[:, None])
+    weights, _ = _quasi(logits, design.response[:, None])
     solve = WeightedSolving(relationships, design.basis, variance, weights)
     owners, columns = calibrating_variants(chromosomes, solve.take, seed)
     solved, rest = yield from solve(columns, owners, CALIBRATED, "Calibration", 0.6, 0.1)
@@ -264,7 +279,7 @@ def iter_calibrated_logistic(
     error = float(null.standard_errors[0])
     nulls = [
         _null_of(design, variance, error, *each)
-        for each in zip(found.T, np.ascontiguousarray(fitted.T), strict=True)
+        for each in zip(found.T, np.ascontiguousarray(logits.T), strict=True)
     ]
     return CalibratedLogistic(chromosomes, nulls, solve, float(ratios.mean()))
 
@@ -273,7 +288,7 @@ def _estimate(
     whole: Relationships, design: Design, logits: np.ndarray, n_probes: int, seed: int, start: float
 ) -> Generator[Progress, None, Any]:
     """Return the variances of the working response of all variants at log odds (n,)."""
-    _, weights, working = _quasi(logits, design.response)
+    weights, working = _quasi(logits, design.response)
     roots = np.sqrt(weights)[:, None]
 
     def multiply(columns: np.ndarray) -> np.ndarray:
@@ -300,11 +315,11 @@ def _step(
     share: float,
 ) -> Generator[Progress, None, tuple[np.ndarray, np.ndarray]]:
     """Return the next log odds (n, n_chromosomes), given v, and coefficients of the basis."""
-    _, weights, working = _quasi(logits, design.response[:, None])
+    weights, working = _quasi(logits, design.response[:, None])
     solve = WeightedSolving(relationships, design.basis, variance, weights)
     owners = np.arange(logits.shape[1])
     columns = solve.take(working, owners)
     solved, _ = yield from solve(columns, owners, SOLVED, FITTING, start, share)
     random = solve.relate(solved)
     found = solve.fix(weights * (working - random))
-    return design.basis @ found + random, found
+    return _move(logits, design.basis @ found + random), found
