@@ -28,10 +28,11 @@ def mixblup(
     """Solve the mixed model of a MiXBLUP instruction file.
 
     Models can have several traits, missing observations, fixed and random classes, covariates,
-    random regressions, maternal effects, pen mates and groups of unknown parents. Genotypes are not
-    supported. Each row names trait, effect and level. For linearly dependent fixed effects, only
-    differences of solutions are meaningful. If the solver does not converge, CONVERGED is no, and
-    the exit status is 3.
+    random regressions, maternal effects, pen mates and groups of unknown parents. An inverse
+    relationship matrix (ERMFILE) can take the place of the pedigree; genotypes are not supported.
+    Each row names trait, effect and level. For linearly dependent fixed effects, only differences
+    of solutions are meaningful. If the solver does not converge, CONVERGED is no, and the exit
+    status is 3.
     """
     import numpy as np
 

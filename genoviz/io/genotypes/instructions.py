@@ -14,7 +14,7 @@ from genoviz.errors import FileFormatError
 from genoviz.io.text.encoding import read_utf8
 from genoviz.model.genotypes.genomic_rules import GenomicRules, Parentage, QualityRules
 
-_READ = ("TITLE", "DATAFILE", "PEDFILE", "PARFILE", "MODEL", "SOLVING")
+_READ = ("TITLE", "DATAFILE", "PEDFILE", "ERMFILE", "PARFILE", "MODEL", "SOLVING")
 _ONCE = (
     "DATAFILE", "NUMBER_OF_TRAITS", "NUMBER_OF_EFFECTS", "OBSERVATION(S)", "WEIGHT(S)", "EFFECTS",
     "RANDOM_RESIDUAL",
@@ -51,7 +51,7 @@ _PARENTAGE: dict[str, Parentage] = {"0": "ignore", "1": "report", "3": "remove"}
 _TUNING = {"0": None, "1": "unrelated", "2": "pedigree"}
 _PASSED_OVER = ("TMPDIR", "PRECON")
 _REFUSED = tuple(
-    "CVRTABLE REGFILE ERMFILE ERMPEDFILE INBRFILE SNPFILE CORRFILE CVMATRIX IMPFILE DHFILE RESFILE "
+    "CVRTABLE REGFILE ERMPEDFILE INBRFILE SNPFILE CORRFILE CVMATRIX IMPFILE DHFILE RESFILE "
     "REGPARFILE SNPPARFILE LINKEDEFFECTS COMBINE VARMODEL TRAITEBV".split()
 )
 

@@ -23,9 +23,11 @@ from genoviz.io.genotypes.instructions import (
     read_whole,
 )
 from genoviz.io.genotypes.pedigree import read_pedigree
+from genoviz.io.genotypes.relationship_files import read_inverse
 from genoviz.io.text.encoding import read_lines, words_of
 from genoviz.io.text.tables import is_number
 from genoviz.model.genotypes.mixed_model import (
+    MatrixElements,
     MixedModel,
     ModelEffect,
     PedigreeRelationships,
@@ -75,10 +77,11 @@ def read_mixblup(path: str | PathLike[str]) -> MixblupRun:
     classes; an intercept must be specified. Random effects are classes, covariates within classes,
     and genetic effects ``G(...)``: direct and maternal, within covariates, or ``AND`` of pen mates.
     ``!CALCINBR`` enables inbreeding. ``!GROUPS`` gives unknown parent groups and the value added to
-    their diagonal. PARFILE has lower triangles. As in MiXBLUP, a missing covariate excludes the
-    observation.
+    their diagonal. ERMFILE has the inverse relationship matrix of all animals instead of a
+    pedigree, dense or as elements. PARFILE has lower triangles. As in MiXBLUP, a missing covariate
+    excludes the observation.
 
-    Not supported are sections on genotypes, covariate files and tables, heterogeneous residuals,
+    Not supported are genotypes, covariate files and tables, heterogeneous residuals,
     linked and combined effects; qualifiers that change the model; and class codes of 0 or below,
     which MiXBLUP's solvers interpret differently.
 
@@ -125,14 +128,11 @@ class _Reader:
             for term in each:
                 found = classes.setdefault(str(term.level), [])
                 found += [(term,)] * ((term,) not in found)
-        groups = [(name, chains, None) for name, chains in classes.items()]
+        groups = [(name, chains, None, None) for name, chains in classes.items()]
         if genetic:
-            groups.append(("G", list(genetic), self._read_pedigree()))
-        for name, chains, structure in groups:
+            groups.append(("G", list(genetic), *self._read_relationships()))
+        for name, chains, structure, labels in groups:
             of_traits = self._genetic if structure else self._random
-            labels = None
-            if structure is not None:
-                labels = np.append(structure.pedigree.ids, structure.pedigree.groups)
             numbers = []
             for chain in chains:
                 own = self._name_levels(chain[0]) if labels is None else labels
@@ -147,9 +147,8 @@ class _Reader:
             )  # fmt: skip
         except ParameterError as error:
             raise FileFormatError(self._path, str(error)) from error
-        limit = self._read_solving()
-        notes = tuple(self._notes)
-        return MixblupRun(model, tuple(self._traits), tuple(names), tuple(levels), limit, notes)
+        found = model, tuple(self._traits), tuple(names), tuple(levels), self._read_solving()
+        return MixblupRun(*found, tuple(self._notes))
 
     def _beside(self, name: str) -> Path:
         section = self._sections[name]
@@ -292,12 +291,16 @@ class _Reader:
             self._refuse(f"field {level} has class {label} where a trait is observed, which "
                          "MiXBLUP's solvers take for different things; needs a name")  # fmt: skip
         if label not in places:
-            self._refuse(f"field {level} has {label}, which is not in the pedigree")
+            where = "ERMFILE" if "ERMFILE" in self._sections else "the pedigree"
+            self._refuse(f"field {level} has {label}, which is not in {where}")
         return places[label]
 
-    def _read_pedigree(self) -> PedigreeRelationships:
+    def _read_relationships(self) -> tuple[MatrixElements | PedigreeRelationships, np.ndarray]:
+        """Return the relationships of animals, with their names and those of groups."""
+        if "ERMFILE" in self._sections:
+            return read_inverse(self._path, self._sections)
         if "PEDFILE" not in self._sections:
-            self._refuse("has G(...) and no section PEDFILE")
+            self._refuse("has G(...) and no section PEDFILE or ERMFILE")
         section = self._sections["PEDFILE"]
         options = read_qualifiers(self._path, section, _OF_PEDIGREE)
         pedigree = read_pedigree(self._beside("PEDFILE"))
@@ -306,7 +309,8 @@ class _Reader:
             self._refuse("has a pedigree with groups of unknown parents and no !GROUPS",
                          section.line)  # fmt: skip
         ridge = read_number(self._path, options.get("GROUPS") or "0", section.line, 0)
-        return PedigreeRelationships(pedigree, "CALCINBR" in options, ridge)
+        names = np.append(pedigree.ids, pedigree.groups)
+        return PedigreeRelationships(pedigree, "CALCINBR" in options, ridge), names
 
     def _covariance(self, name: str, chains: list[_Chain], of_traits: dict) -> np.ndarray:
         labels: list[tuple[str, ...] | None] = []

@@ -1,4 +1,4 @@
-"""Files of genomic relationship matrices: GCTA's format, NumPy's, or a table.
+"""Files of genomic relationship matrices: GCTA's format, NumPy's, or a table; and of inverses.
 
 References
 ----------
@@ -7,7 +7,9 @@ https://yanglab.westlake.edu.cn/software/gcta/#MakingaGRM
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import chain
 from os import PathLike
 from pathlib import Path
 from typing import BinaryIO
@@ -16,7 +18,8 @@ import numpy as np
 
 from genoviz.errors import FileFormatError, ParameterError, n_words
 from genoviz.io.files.content import unreadable
-from genoviz.io.files.replace_file import is_open_stream, replace_file
+from genoviz.io.files.replace_file import is_open_stream, protect_more, replace_file
+from genoviz.io.genotypes.instructions import Section, read_number, read_qualifiers, read_whole
 from genoviz.io.text.encoding import read_lines, words_of
 from genoviz.io.text.numbers import quoted
 from genoviz.io.text.tables import read_numbers
@@ -197,3 +200,120 @@ def read_elements(path: Path, n_levels: int, *, is_inverse: bool) -> MatrixEleme
     if counts.max() > 1:
         raise FileFormatError(path, "has an element twice; one of both triangles is needed")
     return MatrixElements(pairs[:, 0], pairs[:, 1], data[:, 2], is_inverse)
+
+
+def read_inverse(path: Path, sections: dict[str, Section]) -> tuple[MatrixElements, np.ndarray]:
+    """Return the inverse of the ERMFILE of MiXBLUP's instructions, and the names of its rows.
+
+    Raises
+    ------
+    FileFormatError
+        If the section asks for more than to read a file, or the file violates the format.
+
+    References
+    ----------
+    ten Napel et al., MiXBLUP User's Guide 3.2, "External genetic relationship matrix"
+    """
+    section = sections["ERMFILE"]
+    words = [*section.words, *(word for _, row in section.rows for word in row.split())]
+    asked = [word for word in words if word.upper() == "!CONSTRUCT"]
+    found = None
+    if not words or words[0].startswith("!"):
+        found = "ERMFILE names no file"
+    elif asked:
+        found = (
+            "has ERMFILE with !CONSTRUCT, which makes a matrix of genotypes, and is not supported; "
+            "for genotypes see geno blup and geno multiblup"
+        )
+    elif "PEDFILE" in sections:
+        found = "has sections ERMFILE and PEDFILE, needs one of them: both have relationships"
+    if found:
+        raise FileFormatError(path, found, line=section.line)
+    for k in range(1, len(words) - 1):  # the field of IDs, whose name has no meaning here
+        if words[k + 1].upper() in ("A", "I") and not words[k].startswith("!"):
+            del words[k : k + 2]
+            break
+    known = {"SKIP": "1", "ASIS": "0", "NOORIG": "0"}
+    options = read_qualifiers(path, Section(section.line, words), known)
+    n_skipped = read_whole(path, options.get("SKIP", "0"), section.line, 0)
+    file = path.parent / words[0]
+    protect_more([file])
+    if file.suffix.lower() == ".stream":
+        raise FileFormatError(file, "is a binary stream, whose layout MiXBLUP's manual does not "
+                                    "describe, needs text")  # fmt: skip
+    rows = (
+        (number, fields)
+        for number, line in enumerate(read_lines(file), 1)
+        if number > n_skipped and (fields := words_of(line))
+    )
+    first = next(rows, None)
+    if first is None:
+        raise FileFormatError(file, "is empty, needs the inverse of a relationship matrix")
+    read = _read_dense_rows if len(first[1]) == 2 else _read_named_elements
+    elements, names = read(file, first, rows)
+    has = np.zeros(len(names), bool)
+    has[elements.rows[(elements.rows == elements.columns) & (elements.values > 0)]] = True
+    if not has.all():
+        found = f"has no diagonal element of more than 0 for {names[np.argmin(has)]}"
+        raise FileFormatError(file, found)
+    return elements, names
+
+
+_Row = tuple[int, list[str]]
+"""The number of a line, and its words."""
+
+
+def _read_dense_rows(
+    path: Path, first: _Row, rows: Iterator[_Row]
+) -> tuple[MatrixElements, np.ndarray]:
+    """Read a lower triangle; before it are how many IDs and core animals there are, and the IDs."""
+    number, (size, n_core) = first
+    n = read_whole(path, size, number, 1)
+    if read_whole(path, n_core, number, 0) > n:
+        raise FileFormatError(path, f"has a core of {n_core}, needs at most {n}", line=number)
+    number, names = next(rows, (number, []))
+    if len(names) != n:
+        found = f"has {n_words(len(names), 'ID')} instead of {n:,} after their number"
+        raise FileFormatError(path, found, line=number)
+    if len(set(names)) < n:
+        twice = next(name for place, name in enumerate(names) if name in names[:place])
+        raise FileFormatError(path, f"has ID {twice} twice", line=number)
+    triangle = []
+    for row in range(1, n + 1):
+        number, words = next(rows, (number, []))
+        if len(words) != row:
+            found = (
+                f"has {n_words(len(words), 'element')}, needs {row:,} in row {row:,} of the lower"
+            )
+            raise FileFormatError(path, f"{found} triangle", line=number)
+        triangle.append(np.array([read_number(path, word, number) for word in words]))
+    if (more := next(rows, None)) is not None:
+        raise FileFormatError(path, f"has more than {n_words(n, 'row')}", line=more[0])
+    values, (row, column) = np.concatenate(triangle), np.tril_indices(n)
+    is_there = values != 0
+    row, column, values = (each[is_there] for each in (row, column, values))
+    return MatrixElements(row, column, values, is_inverse=True), np.array(names, np.str_)
+
+
+def _read_named_elements(
+    path: Path, first: _Row, rows: Iterator[_Row]
+) -> tuple[MatrixElements, np.ndarray]:
+    """Read lines of two IDs and an element; each pair of IDs occurs once, in either order."""
+    places: dict[str, int] = {}
+    pairs, values, lines = [], [], []
+    for number, words in chain([first], rows):
+        if len(words) < 3:
+            found = f"has {n_words(len(words), 'field')}, needs two IDs and an element"
+            raise FileFormatError(path, found, line=number)
+        pairs.append([places.setdefault(name, len(places)) for name in words[:2]])
+        values.append(read_number(path, words[2], number))
+        lines.append(number)
+    pairs, names = np.sort(np.array(pairs), axis=1), np.array(list(places), np.str_)
+    order = np.lexsort(pairs.T[::-1])
+    is_again = (pairs[order[1:]] == pairs[order[:-1]]).all(axis=1)
+    if is_again.any():
+        again = order[1:][is_again].min()
+        of_pair = " and ".join(names[pairs[again]])
+        found = f"has the element of {of_pair} a second time, needs one triangle of the matrix"
+        raise FileFormatError(path, found, line=lines[again])
+    return MatrixElements(*pairs.T, np.array(values), is_inverse=True), names

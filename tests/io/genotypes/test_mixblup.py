@@ -293,13 +293,121 @@ def test_the_command_has_names(write, capfd):
     assert "3 parents without a row" in err
 
 
+OF_PEDIGREE = WEANING[WEANING.index("PEDFILE") : WEANING.index("PARFILE")]
+DENSE = """8 0
+b7 4 8 1 x 3 6 2
+2.0
+0.5 3.0
+0.0 0.0 1.5
+1e-1 0 0 1d0
+0 -0.5 0 0 2.5
+0 0 .25 0 0 1
+0.3 0 0 0 0 0 2
+0 0 0 0 0 0 -0.2 4
+"""
+NAMES, TRIANGLE = DENSE.splitlines()[1].split(), [row.split() for row in DENSE.splitlines()[2:]]
+# As MiXBLUP's programs would write it: with zeros left out, and a field that nobody needs.
+SPARSE = "".join(
+    f"{NAMES[min(i, j)]} {NAMES[max(i, j)]} {value} {i}\n"
+    for i, row in enumerate(TRIANGLE)
+    for j, value in enumerate(row)
+    if value not in ("0", "0.0")
+)
+
+
+def with_inverse(words="matrix.txt\n  ID A", text=BOTH):
+    """Instructions with an ERMFILE instead of the pedigree."""
+    return text.replace(OF_PEDIGREE, f"ERMFILE {words}\n\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "matrix"),
+    [
+        ("matrix.txt\n  ID A", DENSE),
+        ("matrix.txt !SKIP 2 !NOORIG\n  ID A", "a\nheader\n" + DENSE),
+        ("matrix.txt !ASIS ID A", SPARSE),
+        ("matrix.txt !SKIP 1 ID A", "row column element\n\n" + SPARSE.replace(" ", "\t")),
+    ],
+)
+def test_an_inverse_relationship_matrix(write, tmp_path, words, matrix):
+    """Two traits with a missing record, as by V of the inverted matrix."""
+    (tmp_path / "matrix.txt").write_text(matrix)
+    data = WEANING_DATA.replace("5 Female", "x Female").replace("7 Male", "b7 Male")
+    data = data.replace("2.9 5.0", "2.9 0")
+    asked, found = solve(write(with_inverse(words), data))
+    assert asked.notes == ()
+    inverse = np.zeros((8, 8))
+    for k, row in enumerate(TRIANGLE):
+        inverse[k, : k + 1] = inverse[: k + 1, k] = [float(each.replace("d", "e")) for each in row]
+    rows = [row.split() for row in data.splitlines()]
+    own = [NAMES.index(row[0]) for row in rows]
+    genetic, residual = np.array([[20, 18], [18, 40]]), np.array([[40, 11], [11, 30]])
+    related = np.linalg.inv(inverse)
+    variance = np.kron(genetic, related[np.ix_(own, own)]) + np.kron(residual, np.eye(5))
+    y = np.array([row[4:] for row in rows], float).T.ravel()
+    is_male = np.array([row[1] == "Male" for row in rows], float)
+    fixed = np.kron(np.eye(2), np.column_stack([is_male, 1 - is_male]))
+    has = y != 0
+    shared = np.kron(genetic, related[:, own])[:, has]
+    means, values = predict(y[has], fixed[has], shared, variance[np.ix_(has, has)])
+    for t, trait in enumerate(("WWG", "PWG")):
+        told = [found[trait, "ID", name] for name in NAMES]
+        assert told == pytest.approx(values[8 * t : 8 * t + 8], abs=1e-8)
+    assert found["WWG", "Sex", "Male"] == pytest.approx(means[0], abs=1e-8)
+
+
+def test_the_inverse_of_a_pedigree_is_the_pedigree(write, tmp_path):
+    inverse = np.linalg.inv(relate(PARENTS))
+    rows = [" ".join(map(repr, row[: k + 1].tolist())) for k, row in enumerate(inverse)]
+    (tmp_path / "matrix.txt").write_text("8 8\n1 2 3 4 5 6 7 8\n" + "\n".join(rows) + "\n")
+    _, found = solve(write(with_inverse()))
+    _, expected = solve(write(BOTH))
+    assert found == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("words", "matrix", "sentence"),
+    [
+        ("", DENSE, "line 12: ERMFILE names no file"),
+        ("matrix.txt !CONSTRUCT SSmat\n  ID A", DENSE, "which makes a matrix of genotypes"),
+        ("matrix.txt\n  ID A\n  !METHOD Yang", DENSE, "has '!METHOD', known here are !SKIP"),
+        ("matrix.txt\nPEDFILE ped.txt", DENSE, "ERMFILE and PEDFILE, needs one of them"),
+        ("matrix.stream", DENSE, "matrix.stream: is a binary stream, whose layout"),
+        ("none.txt", DENSE, "none.txt"),
+        ("matrix.txt !SKIP 99", DENSE, "matrix.txt: is empty, needs the inverse"),
+        ("matrix.txt", DENSE.replace("8 0", "8 9"), "line 1: has a core of 9, needs at most 8"),
+        ("matrix.txt", DENSE.replace("8 0", "0 0"), "line 1: has '0', needs a whole number of at"),
+        ("matrix.txt", DENSE.replace("8 0", "7 0"), "line 2: has 8 IDs instead of 7"),
+        ("matrix.txt", DENSE.replace("b7", "4"), "line 2: has ID 4 twice"),
+        ("matrix.txt", DENSE.replace("0.5 3", "3"), "line 4: has 1 element, needs 2 in row 2 of"),
+        ("matrix.txt", DENSE.replace("1.5", "inf"), "line 5: has 'inf', needs a number"),
+        ("matrix.txt", DENSE[:60], "line 7: has 1 element, needs 5 in row 5 of the lower"),
+        ("matrix.txt", DENSE + "1\n", "line 11: has more than 8 rows"),
+        ("matrix.txt", DENSE.replace("1.5", "0"), "no diagonal element of more than 0 for 8"),
+        ("matrix.txt", DENSE.replace("b7", "a"), "field ID has 7, which is not in ERMFILE"),
+        ("matrix.txt", SPARSE.replace("b7 b7 2.0 0", "b7 b7"), "line 1: has 'b7', needs a number"),
+        ("matrix.txt", SPARSE + "4 4\n", "line 15: has 2 fields, needs two IDs and an element"),
+        ("matrix.txt", SPARSE + "4 b7 .5\n", "line 15: has the element of b7 and 4 a second time"),
+        ("matrix.txt", SPARSE.replace("1d0", "x"), "has 'x', needs a number"),
+    ],
+)
+def test_what_is_no_inverse_is_refused(write, tmp_path, words, matrix, sentence):
+    (tmp_path / "matrix.txt").write_text(matrix)
+    data = WEANING_DATA.replace("5 Female", "x Female")
+    if "field ID" not in sentence:
+        data = data.replace("7 Male", "b7 Male")
+    path = write(with_inverse(words, WEANING), data)
+    with pytest.raises((FileFormatError, FileNotFoundError), match=sentence):
+        read_mixblup(path)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "sentence"),
     [
         (
             "PEDFILE ped.txt",
             "ERMFILE g.txt",
-            "line 12: has section ERMFILE, which is not supported",
+            "line 12: has '!CALCINBR', known here are !SKIP, !ASIS, !NOORIG",
         ),
         ("!CALCINBR", "!MAKEGGCOV", "has '!MAKEGGCOV', known here are !CALCINBR, !GROUPS"),
         ("!STATS NDHL", "!MINMAX x.txt", "has '!MINMAX', known here are !SKIP, !MISSING, !STATS"),
