@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from genoviz import (
+    GenomicRules,
+    MixedModel,
+    ModelEffect,
+    RandomEffects,
+    SingleStep,
     correlate,
     drop_genotypes,
     multi_trait,
+    prepare_single_step,
     reliability,
     simulate_genotypes,
     simulate_pedigree,
+    solve_mixed_model,
+)
+from genoviz.analyses.genotypes.prediction.single_step_parts import (
+    SingleStepParts,
+    iter_factorise,
 )
 from genoviz.backend import cuda_is_available
+from genoviz.generators import last_of
 from genoviz.model.genotypes.genotypes import Genotypes
 from tests.oracles.genotypes import codes_of, pack
 
@@ -74,6 +88,61 @@ def test_several_traits(n_traits, form):
     for name in ("breeding_values", "effects", "fixed_effects"):
         one, other = getattr(cpu, name), getattr(cuda, name)
         np.testing.assert_allclose(one, other, atol=1e-6 * np.abs(one).max(), err_msg=name)
+
+
+@pytest.fixture(scope="module")
+def tuned():
+    """Single-step structures whose G was tuned to the pedigree, by the CPU and by the GPU."""
+    pedigree, genotypes = herd(100, 401)
+    structure = SingleStep(pedigree, genotypes, rules=GenomicRules(), has_inbreeding=False)
+    cpu, cuda = on_both(prepare_single_step, structure)
+    assert abs(cpu.structure.constant) > 0.01
+    assert cuda.notes == cpu.notes
+    assert cuda.correlation == pytest.approx(cpu.correlation, abs=1e-5)
+    for name in ("constant", "genomic_weight", "polygenic_weight"):
+        one, other = getattr(cpu.structure, name), getattr(cuda.structure, name)
+        assert other == pytest.approx(one, rel=1e-12)
+    return cpu.structure
+
+
+@pytest.mark.parametrize("form", ["ssSNPBLUP", "ssGTABLUP"])
+def test_the_inverse_of_tuned_relationships(tuned, form):
+    """The constant of tuned relationships is a term of rank one in the inverse."""
+
+    def multiply(backend):
+        parts = SingleStepParts(
+            tuned.genotypes, tuned.pedigree, None, 1.0, tuned.polygenic_weight, backend,
+            genomic_weight=tuned.genomic_weight, constant=tuned.constant,
+            frequencies=tuned.frequencies, has_inbreeding=False,
+        )  # fmt: skip
+        generator = np.random.default_rng(9)
+        values = generator.normal(size=(parts.n_rows, 3))
+        effects = generator.normal(size=(parts.n_variants, 3))
+        if form == "ssSNPBLUP":
+            return *parts.multiply(values, effects), parts.dense_inverse()
+        return last_of(iter_factorise(parts)).multiply(values)
+
+    for one, other in zip(*on_both(multiply), strict=True):
+        np.testing.assert_allclose(other, one, rtol=0, atol=1e-9 * np.abs(one).max())
+
+
+@pytest.mark.parametrize("form", ["ssSNPBLUP", "ssGTABLUP"])
+def test_a_mixed_model_with_tuned_relationships(tuned, form):
+    n = len(tuned.pedigree)
+    values = traits(n, 2, 0.2)
+    effects = (
+        ModelEffect(np.zeros((n, 2), np.int64), 1),
+        ModelEffect(np.tile(np.arange(n)[:, None], 2), n),
+    )
+    genetic, residual = (COVARIANCES[name][:2, :2] for name in ("genetic", "residual"))
+    random = RandomEffects((1,), genetic, replace(tuned, form=form))
+    model = MixedModel(values, effects, (random,), residual)
+    cpu, cuda = on_both(solve_mixed_model, model, standard_errors=True, tolerance=1e-24)
+    assert cpu.is_converged
+    assert cuda.is_converged
+    for name in ("values", "standard_errors"):
+        one, other = getattr(cpu, name), getattr(cuda, name)
+        np.testing.assert_allclose(one, other, atol=1e-9 * np.abs(one).max(), err_msg=name)
 
 
 @pytest.mark.parametrize(("method", "atol"), [("exact", 1e-9), ("random", 1e-6)])
