@@ -286,7 +286,13 @@ def _read_dense_rows(
                 f"has {n_words(len(words), 'element')}, needs {row:,} in row {row:,} of the lower"
             )
             raise FileFormatError(path, f"{found} triangle", line=number)
-        triangle.append(np.array([read_number(path, word, number) for word in words]))
+        try:
+            elements = np.array(words, np.float64)
+        except ValueError:
+            elements = np.array([np.nan])
+        if not np.isfinite(elements).all():  # or written with an exponent of Fortran
+            elements = np.array([read_number(path, word, number) for word in words])
+        triangle.append(elements)
     if (more := next(rows, None)) is not None:
         raise FileFormatError(path, f"has more than {n_words(n, 'row')}", line=more[0])
     values, (row, column) = np.concatenate(triangle), np.tril_indices(n)
