@@ -363,7 +363,7 @@ def test_few_cases_whose_p_is_too_small_are_told():
     expected = 2 * n_cases * np.minimum(dosages.mean(0), 2 - dosages.mean(0)) / 2
     n_rare = ((expected > 0) & (expected < 20)).sum()
     assert 0 < n_rare < 60
-    words = f"expected in cases (at {n_rare} of 60 variants). The model mixed-logistic allows"
+    words = f"expected in cases (at {n_rare} of 60 variants). A logistic mixed model"
     assert any("has 50 cases among 600 samples" in note and words in note for note in scan.notes)
     controls = mixed_associate(made, -y).notes
     assert any("has 50 controls among 600" in note for note in controls)

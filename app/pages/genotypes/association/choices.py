@@ -59,10 +59,8 @@ MODELS = {
     LOGISTIC: Model("Logistic", "logistic regression"),
     "firth": Model("Firth", "Firth's logistic regression"),
     SADDLE_POINT: Model("Saddle point", "saddle-point test"),
-    MIXED_CASES: Model("Mixed logistic (LOCO)", "logistic mixed model, leaving one chromosome out"),
-    MIXED_CASES_OF_ALL: Model(
-        "Mixed logistic (no LOCO)", "logistic mixed model with all chromosomes"
-    ),
+    MIXED_CASES: Model("GLMM (LOCO)", "logistic mixed model, leaving one chromosome out"),
+    MIXED_CASES_OF_ALL: Model("GLMM (no LOCO)", "logistic mixed model with all chromosomes"),
 }
 OF_NUMBERS = (LINEAR, MIXED, MIXED_OF_ALL)
 """Models of numbers, which take cases and controls as numbers."""

@@ -57,8 +57,8 @@ MIXED_WORDS = (
 MODEL_WORDS = (
     "Model. For cases and controls: logistic regression, with Firth's "
     "penalised likelihood for variants where it does not converge; either "
-    f"of these for all variants; or the saddle-point score test. {MIXED_WORDS}. Mixed logistic: "
-    "the same of odds, with the saddle-point test, also for few cases"
+    f"of these for all variants; or the saddle-point score test. {MIXED_WORDS}. GLMM: the "
+    "logistic mixed model with the saddle-point test, for related samples and few cases"
 )
 WORDS = """
 :host { font-size: 12.5px; line-height: 1.4; font-variant-numeric: tabular-nums; }

@@ -52,7 +52,9 @@ from genoviz.model.genotypes.genotypes import MISSING_CODE, Genotypes
 
 Tests = Literal["auto", "exact", "calibrated"]
 TESTS = ("auto", "exact", "calibrated")
-FEW_CASES = "The model mixed-logistic allows for few cases and for related samples"
+FEW_CASES = (
+    "A logistic mixed model (mixed-logistic, GLMM) allows for few cases and for related samples"
+)
 HARD_CALLS = "Hard calls are tested, not dosages."
 REFINE_BELOW = 1e-5
 MAX_RETESTED, RETESTED_AT_ONCE = 64, 32
