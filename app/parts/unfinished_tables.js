@@ -5,10 +5,13 @@
 // (4) Say that a table is being created. (5) Keep a change of size that comes while a table is being
 // drawn or scrolled: Panel drops it, and the table would keep the rows of its size before. (6) Let
 // titles that wrap when a table becomes narrower be seen whole: the library measures them before
-// the columns have their new widths.
+// the columns have their new widths. (7) Do not make a table that was given up before it was made:
+// its events would be taken for those of the next one.
 document.addEventListener("DOMContentLoaded", () => {
   const view = Bokeh.Models.get("panel.models.tabulator.DataTabulator").prototype.default_view.prototype
-  const {after_resize, connect, invalidate_render, remove, render, restore_scroll, tableBuilt} = view
+  const {
+    after_resize, connect, invalidate_render, remove, render, restore_scroll, style_redraw, tableBuilt,
+  } = view
   const AGAIN_MILLISECONDS = 100
 
   view.connect = function (signal, react) {
@@ -58,6 +61,24 @@ document.addEventListener("DOMContentLoaded", () => {
     this.isBehind = false
     this.el.toggleAttribute("data-unfinished", true) // the style says so until the table is there
     render.call(this)
+    const {tabulator} = this, {_create} = tabulator
+    tabulator._create = () => {
+      if (!tabulator.destroyed) _create.call(tabulator)
+    }
+  }
+
+  // A table is hidden until its styles are there, and what is hidden takes no focus.
+  const returnFocus = (view) => {
+    if (!view.hadFocus || view._building || view.container.style.visibility === "hidden") return
+    const isFree = [null, document.body].includes(document.activeElement)
+    if (isFree) holderOf(view)?.focus({preventScroll: true})
+    view.hadFocus = false
+    returnToRow(view)
+  }
+
+  view.style_redraw = function () {
+    style_redraw.call(this)
+    returnFocus(this)
   }
 
   view.recompute_page_size = function () {
@@ -132,7 +153,7 @@ document.addEventListener("DOMContentLoaded", () => {
   const returnToRow = (view) => {
     const rows = shownRows(view)
     if (rows.some((row) => isHere(row.element))) return
-    if (!hasFocus(view)) view.rowOfKeys = -1 // whoever comes back begins above the first row
+    if (!hasFocus(view) && !view.hadFocus) view.rowOfKeys = -1 // whoever comes back begins above the first row
     const element = rows[view.rowOfKeys]?.getElement()
     if (element) element.id = "row-of-keys"
   }
@@ -152,11 +173,9 @@ document.addEventListener("DOMContentLoaded", () => {
     this.shadow_el.addEventListener("pointerover", tell)
     arrange(this.shadow_el)
     holderOf(this)?.addEventListener("keydown", (event) => walk(this, event))
-    const isFree = [null, document.body].includes(document.activeElement)
-    if (this.hadFocus && isFree) holderOf(this)?.focus({preventScroll: true})
-    this.hadFocus = false
     this.tabulator.on("renderComplete", () => returnToRow(this))
     returnToRow(this)
+    returnFocus(this)
     if (this.isBehind) queueMicrotask(() => this.invalidate_render())
   }
 })

@@ -167,8 +167,9 @@ def test_a_table_that_scrolls_takes_its_new_height_afterwards(visit):
     assert visit.errors == []
 
 
-# Draws the shown table again, with new rows or as a whole, and waits until it is there. Returns the
-# positions of the rows that the keys have come to, and whether the focus is there.
+# Draws the shown table again, with new rows or as a whole, and waits until it is there: also twice,
+# before the first one is made, or with styles that come late. Returns the positions of the rows that
+# the keys have come to, and whether the focus is there.
 DRAW_AGAIN = """async (way) => {
   const Table = Bokeh.Models.get("panel.models.tabulator.DataTabulator")
   const find = (view) => view.model instanceof Table && view.el.offsetHeight > 0
@@ -178,13 +179,21 @@ DRAW_AGAIN = """async (way) => {
   const [before] = rows(), n = rows().length
   const holder = () => view.shadow_el.querySelector(".tabulator-tableholder")
   const old = holder()
+  const {style_redraw} = view
+  let hasStyles = way !== "late styles"
+  if (!hasStyles) view.style_redraw = () => setTimeout(() => {
+    style_redraw.call(view)
+    hasStyles = true
+  }, 300)
   if (way === "rows") view.model.source.properties.data.change.emit()
   else view.invalidate_render()
-  const isThere = () => rows().length === n && !before.isConnected
+  if (way === "twice") view.invalidate_render()
+  const isThere = () => rows().length === n && !before.isConnected && hasStyles
     && (way === "rows" || (holder() !== old && !view._building))
   for (let i = 0; !isThere() && i < 1200; i += 1) {
     await new Promise((then) => setTimeout(then, 50))
   }
+  delete view.style_redraw
   const here = rows().flatMap((row, i) => row.id === "row-of-keys" ? [i] : [])
   return [here, view.shadow_el.activeElement === holder()]
 }"""
@@ -198,7 +207,7 @@ def test_keys_stay_at_their_row_when_a_table_is_drawn_again(visit):
     visit.page.locator(".tabulator-tableholder:visible").first.focus()
     for _ in range(3):
         visit.page.keyboard.press("ArrowDown")
-    for way in ("rows", "whole"):
+    for way in ("rows", "whole", "twice", "late styles"):
         assert (way, visit.page.evaluate(DRAW_AGAIN, way)) == (way, [[2], True])
     visit.page.keyboard.press("ArrowUp")
     assert visit.page.evaluate(DRAW_AGAIN, "rows") == [[1], True]
