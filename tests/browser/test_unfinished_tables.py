@@ -167,9 +167,9 @@ def test_a_table_that_scrolls_takes_its_new_height_afterwards(visit):
     assert visit.errors == []
 
 
-# Draws the shown table again, with new rows or as a whole, and waits until it is there: also twice,
-# before the first one is made, or with styles that come late. Returns the positions of the rows that
-# the keys have come to, and whether the focus is there.
+# Draws the shown table again, with new rows or as a whole, and waits until it is there; also twice,
+# before the first one is made, or with styles that come late. Returns the positions of the rows
+# that the keys have come to, and whether the focus is there.
 DRAW_AGAIN = """async (way) => {
   const Table = Bokeh.Models.get("panel.models.tabulator.DataTabulator")
   const find = (view) => view.model instanceof Table && view.el.offsetHeight > 0
