@@ -111,11 +111,16 @@ def of_browser(file: str) -> str:
 
 
 def place_in_order(file: str) -> int:
-    """Return a sort key: slow browser tests first, then tests of programs; short files last."""
+    """Return a sort key: slow browser tests first, then those that wait, of programs and pages.
+
+    What computes all the time comes last. It fills the processors by itself, whereas tests that
+    wait do so only beside others.
+    """
     if browser := of_browser(file):
         return BROWSERS[browser]
     folder = file.rpartition("/")[0]
-    return len(BROWSERS) + (folder not in ("tests", "tests/soak"))
+    waiting = (folder in ("tests", "tests/soak"), folder.startswith("tests/app"))
+    return len(BROWSERS) + (waiting.index(True) if any(waiting) else len(waiting))
 
 
 @pytest.hookimpl(optionalhook=True)

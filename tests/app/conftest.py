@@ -8,6 +8,7 @@ import pytest
 from genoviz.model import ByteStrings, PangenomeGraph
 from genoviz_app.opening.memory import MEMORY
 from genoviz_app.server.quick_models import make_models_quickly
+from genoviz_app.session import layout_settings
 from genoviz_app.session.session import Session
 from tests.waiting import wait_until
 
@@ -63,6 +64,12 @@ def session():
     session = Session()
     yield session
     session.close()
+
+
+@pytest.fixture
+def unwatched(monkeypatch):
+    """Layouts are as fast as they can be; on a page, each iteration lasts until it was seen."""
+    monkeypatch.setattr(layout_settings, "WATCHABLE_SECONDS", 0.0)
 
 
 def poll_until(poll, condition):

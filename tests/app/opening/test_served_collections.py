@@ -33,6 +33,7 @@ from genoviz_app.opening.memory import graph_bytes
 from genoviz_app.opening.overviews import genome_of, iter_genome_overview
 from genoviz_app.opening.served_collections import InCollection, expand_collections
 from genoviz_app.opening.served_files import ServedGraph, group_files
+from genoviz_app.parts import sample_select
 from genoviz_app.server.lab_file import read_lab
 from genoviz_app.server.serving import offer_files
 from genoviz_app.server.settings import SETTINGS
@@ -50,6 +51,7 @@ NAMES = ("chr2", "chr10")
 @pytest.fixture(autouse=True)
 def genome(tmp_path, monkeypatch):
     monkeypatch.setenv("GENOVIZ_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(sample_select, "LOOK_SECONDS", 0.1)  # how often a tab looks for layouts
     monkeypatch.chdir(tmp_path)
     Path("genome").mkdir()
     for name in NAMES:

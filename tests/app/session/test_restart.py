@@ -143,6 +143,7 @@ def test_a_running_layout_is_kept_when_the_server_stops(folder):
     np.testing.assert_array_equal(coordinates_of(link), shown)
 
 
+@pytest.mark.usefixtures("unwatched")
 def test_the_layout_of_an_upload_is_not_kept(folder):
     dashboard = Dashboard("?page=pangenome")
     dashboard.session.open_upload("a.gfa", GFA)
@@ -168,6 +169,7 @@ def test_what_began_by_itself_is_not_kept(folder):
 
 
 @pytest.mark.parametrize("fault", ["gone", "other graph", "damaged", "another name"])
+@pytest.mark.usefixtures("unwatched")
 def test_a_layout_that_is_not_kept_any_longer_is_told(folder, fault):
     dashboard = open_graph(f"?file={folder / 'a.gfa'}")
     dashboard.session.runs.run.run()
