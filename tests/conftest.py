@@ -110,17 +110,16 @@ def of_browser(file: str) -> str:
     return list(BROWSERS)[name.split("_")[1].removesuffix(".py") in OF_DATA]
 
 
-def place_in_order(file: str) -> int:
-    """Return a sort key: slow browser tests first, then those that wait, of programs and pages.
+def place_in_order(file: str) -> tuple[int, str]:
+    """Return a sort key: slow browser tests first, then tests of programs; short files last.
 
-    What computes all the time comes last. It fills the processors by itself, whereas tests that
-    wait do so only beside others.
+    The others are in the order of their names, which mixes tests that wait, as of pages, with tests
+    that compute: workers that all wait, or all compute, would take longer.
     """
     if browser := of_browser(file):
-        return BROWSERS[browser]
-    folder = file.rpartition("/")[0]
-    waiting = (folder in ("tests", "tests/soak"), folder.startswith("tests/app"))
-    return len(BROWSERS) + (waiting.index(True) if any(waiting) else len(waiting))
+        return BROWSERS[browser], ""
+    folder, _, name = file.rpartition("/")
+    return len(BROWSERS) + (folder not in ("tests", "tests/soak")), f"{name} of {folder}"
 
 
 @pytest.hookimpl(optionalhook=True)
