@@ -99,7 +99,7 @@ OF_LONG_TESTS = ("tests/test_docs.py",)
 MAX_CORES = 4
 # Browsers wait most of the time. Two are driven at once, each for about half of the files.
 BROWSERS = {"tests/browser": 0, "tests/browser of data": 1}
-OF_DATA = ("genotypes", "history", "kmers", "offtargets", "track", "tracks")
+OF_DATA = ("genotypes", "history", "kmers", "lit", "offtargets", "track", "tracks")
 
 
 def of_browser(file: str) -> str:
