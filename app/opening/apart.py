@@ -211,7 +211,9 @@ def _follow(path: Path, process: Any, receiver: Connection, file: TemporaryFile)
         try:
             progress, found, problem = receiver.recv()
         except (EOFError, OSError):  # OSError in the middle of a message
-            process.join()
+            # A start also asks how other processes ended. What asks second is told nothing.
+            with _STARTING:
+                process.join()
             raise _ended(path, process.exitcode) from None
         if problem is not None:
             raise _error_of(*problem)

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from multiprocessing import forkserver
 from pathlib import Path
 
 import numpy as np
@@ -35,7 +36,7 @@ from tests.app.opening.odd_readers import (
     take_memory,
 )
 from tests.conftest import ROOT
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE, wait_until
 
 pytestmark = pytest.mark.skipif(
     not sys.platform.startswith("linux"), reason="processes are forked and limited on Linux alone"
@@ -228,6 +229,38 @@ def test_what_the_processes_are_forked_from_has_no_threads_of_libraries():
         [sys.executable, "-c", script], capture_output=True, text=True, check=True, env=environment
     )
     assert done.stdout == "[]\n"
+
+
+def test_how_a_process_ended_is_known_though_another_one_starts(monkeypatch, tmp_path):
+    """A start asks all processes how they ended, and each answer can be read once."""
+    wait_until(lambda: READERS.are_loaded)
+    begin, read_signed = READERS.begin, forkserver.read_signed
+    is_asked, is_started = threading.Event(), threading.Event()
+
+    def begin_and_kill(function, *arguments):
+        process = begin(function, *arguments)
+        os.kill(process.pid, signal.SIGKILL)
+        monkeypatch.setattr(READERS, "begin", begin)
+        monkeypatch.setattr(forkserver, "read_signed", read_slowly)
+        return process
+
+    def read_slowly(place):
+        monkeypatch.setattr(forkserver, "read_signed", read_signed)
+        is_asked.set()
+        is_started.wait(0.5)
+        return read_signed(place)
+
+    def start_another():
+        is_asked.wait(PATIENCE)
+        READERS.begin(apart._do_nothing).join()
+        is_started.set()
+
+    monkeypatch.setattr(READERS, "begin", begin_and_kill)
+    thread = threading.Thread(target=start_another)
+    thread.start()
+    with pytest.raises(FileFormatError, match="was ended by SIGKILL"):
+        list(iter_apart(go_on, tmp_path / "x.gfa"))
+    thread.join()
 
 
 def test_one_tab_is_told_and_the_other_opens_its_file(monkeypatch, tmp_path):
