@@ -246,8 +246,10 @@ def test_how_a_process_ended_is_known_though_another_one_starts(monkeypatch, tmp
 
     def read_slowly(place):
         monkeypatch.setattr(forkserver, "read_signed", read_signed)
+        others_wait = apart._STARTING.locked()
         is_asked.set()
-        is_started.wait(0.5)
+        if not others_wait:
+            is_started.wait(PATIENCE)
         return read_signed(place)
 
     def start_another():
