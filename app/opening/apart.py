@@ -167,7 +167,7 @@ def iter_apart(steps: Steps, path: Path, *, max_bytes: int | None = None) -> Ite
     GenovizError
         As ``steps``; or if the process dies or runs out of memory.
     """
-    while not READERS.are_loaded:
+    while READERS.are_apart and not READERS.are_loaded:
         yield None
     if not READERS.are_apart:
         yield from steps(path)

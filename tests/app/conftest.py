@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from genoviz.model import ByteStrings, PangenomeGraph
+from genoviz_app.opening.apart import READERS
 from genoviz_app.opening.memory import MEMORY
 from genoviz_app.server.quick_models import make_models_quickly
 from genoviz_app.session import layout_settings
@@ -36,6 +37,14 @@ def _models_of_a_server():
 def _memory_of_no_server():
     with pytest.MonkeyPatch.context() as patch:  # ends before other patches
         patch.setattr(MEMORY, "total", None)
+        yield
+
+
+@pytest.fixture(autouse=True)
+def _readers_of_no_server():
+    """Files are read apart only by tests that ask for it, not by those that follow them."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(READERS, "are_apart", READERS.are_apart)
         yield
 
 

@@ -218,6 +218,13 @@ def test_readers_are_loaded_when_they_could_not_be_at_first(monkeypatch):
     assert READERS.are_apart
 
 
+def test_a_file_that_is_read_here_waits_for_no_other_process(monkeypatch):
+    monkeypatch.setattr(READERS, "are_apart", False)
+    monkeypatch.setattr(READERS, "_loading", threading.current_thread())
+    assert not READERS.are_loaded
+    assert next(iter_apart(_iter_graph, get_sample("simulated"))) is not None
+
+
 def test_what_the_processes_are_forked_from_has_no_threads_of_libraries():
     """Threads that are not forked with the rest are waited for until the end of time."""
     script = (

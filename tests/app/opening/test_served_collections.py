@@ -291,7 +291,6 @@ def test_a_small_or_damaged_or_single_chromosome_is_opened_as_a_file(parts, monk
 def test_chromosomes_that_do_not_fit_into_memory_do_not_end_the_server(tmp_path, monkeypatch):
     monkeypatch.setattr(served_collections, "MIN_STEPS", 1)
     monkeypatch.setattr(served_collections, "server_memory", lambda: 60)
-    monkeypatch.setattr(READERS, "are_apart", READERS.are_apart)
     READERS.start()
     path, said = tmp_path / "large.gbz", []
     write_gbz(simulate_pangenome(50_000, 12, sequences=True), path)

@@ -219,7 +219,6 @@ def _last(steps):
 @pytest.mark.skipif(sys.platform == "win32", reason="there readers are not forked")
 def test_files_are_read_apart_again_after_all_temporary_files_were_removed(monkeypatch, tmp_path):
     monkeypatch.setenv("GENOVIZ_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(READERS, "are_apart", READERS.are_apart)
     READERS.start()
     sample = get_sample("simulated")
     _last(iter_apart(_iter_graph, sample))
