@@ -144,11 +144,29 @@ def pytest_xdist_make_scheduler(config, log):
     return Scheduling(config, log)
 
 
+REPEATED: list[str] = []
+"""What the present test did twice, because the first time nothing came of it."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    """Send what a test did twice with its report, from the worker to the summary."""
+    report = yield
+    report.user_properties = [*report.user_properties, *(("repeated", text) for text in REPEATED)]
+    REPEATED.clear()
+    return report
+
+
 def pytest_terminal_summary(terminalreporter):
-    """Print why tests were run again; pytest shows the errors of failed ones only."""
+    """Print why tests were run again, or did something twice; pytest shows failed ones only."""
     for report in terminalreporter.stats.get("rerun", ()):
         terminalreporter.section(f"why {report.nodeid} was run again")
         terminalreporter.write_line(report.longreprtext[-12000:])
+    for report in (each for reports in terminalreporter.stats.values() for each in reports):
+        for name, text in getattr(report, "user_properties", ()):
+            if name == "repeated":
+                terminalreporter.section(f"what {report.nodeid} did twice")
+                terminalreporter.write_line(text[-12000:])
 
 
 COMPILE_ALONE = on_one_piece(Dispatcher.compile)

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.conftest import ROOT
+from tests.conftest import REPEATED, ROOT
 from tests.waiting import PATIENCE
 
 # The first one has no window to draw, and takes a seventh less of the processors.
@@ -32,6 +32,8 @@ FLAGS = [
 ]
 ONE_TRY = 8
 LONGEST_TRY = 60
+# What was waited for in vain, and then done once more, is in the summary of the run.
+ONE_SAVE = 60
 # In ms. Each check costs the browser and this process time that the page needs.
 LONGEST_PAUSE = 400
 # For one test with its repetitions; some waits end only if something is broken.
@@ -329,8 +331,9 @@ class Visit:
         page = self.page
         page.goto(url, timeout=1000 * PATIENCE)
         try:
-            self.until(self.is_ready)
-        except AssertionError:
+            self.until(self.is_ready, PATIENCE / 2)
+        except AssertionError as error:
+            REPEATED.append(f"load {url}\n{error}")
             page.reload(timeout=1000 * PATIENCE)  # one reload, as a user would do
             self.until(self.is_ready)
 
@@ -394,9 +397,10 @@ class Visit:
         from playwright.sync_api import TimeoutError as NothingCame
 
         try:
-            with self.page.expect_download(timeout=1000 * PATIENCE / 2) as download:
+            with self._patient_for(ONE_SAVE), self.page.expect_download() as download:
                 press()
-        except NothingCame:
+        except NothingCame as error:
+            REPEATED.append(f"save a file\n{error}\n{describe_page(self.page)}")
             with self.page.expect_download() as download:
                 press()
         return download.value
