@@ -135,6 +135,7 @@ class QualityPage(Page):
     def poll(self) -> None:
         """Update the page; called some twenty times per second."""
         state = self.state
+        state.look()
         has_layout = state.has_layout
         self.nothing.show(not has_layout)
         no_layout = "" if has_layout else "run a layout on the Pangenome page first"

@@ -218,6 +218,8 @@ class QualityState(param.Parameterized):
         Of the current layout; None before measuring.
     other
         Of the layout file to compare with.
+    waits
+        What the measurements wait for, while there are none.
     measuring, exacting, comparing
         The running computations.
     """
@@ -225,6 +227,7 @@ class QualityState(param.Parameterized):
     measured = param.ClassSelector(class_=Measured, allow_None=True)
     exact = param.ClassSelector(class_=PathStress, allow_None=True)
     other = param.ClassSelector(class_=Measured, allow_None=True)
+    waits = param.String()
 
     def __init__(self, session: Session) -> None:
         super().__init__()
@@ -234,6 +237,7 @@ class QualityState(param.Parameterized):
         self.exacting = Question(session, "exact path stress", self._on_exact, **options)
         self.comparing = Question(session, "stress of a second layout", self._on_other, **options)
         session.param.watch(self._forget, ["opened", "layout"])
+        self.look()
 
     @property
     def graph(self) -> PangenomeGraph | None:
@@ -256,16 +260,18 @@ class QualityState(param.Parameterized):
         """Whether there is a layout to measure."""
         return self.runs.has_layout
 
-    @property
-    def waits(self) -> str:
-        """What the measurements wait for, while there are none."""
+    def look(self) -> None:
+        """Find what the measurements wait for; called some twenty times per second."""
+        if self.measured is not None:
+            return
         if self.measuring.is_open:
-            return "The layout is being measured."
-        if self.runs.is_moving:
-            return "The layout is measured when it is at rest."
-        if not self.has_layout:
-            return "There is no layout yet."
-        return "Press Measure in the sidebar to measure the layout."
+            self.waits = "The layout is being measured."
+        elif self.runs.is_moving:
+            self.waits = "The layout is measured when it is at rest."
+        elif not self.has_layout:
+            self.waits = "There is no layout yet."
+        else:
+            self.waits = "Press Measure in the sidebar to measure the layout."
 
     def measure(self) -> None:
         """Measure the current layout."""

@@ -51,7 +51,7 @@ class WorstPlaces:
 
     def __init__(self, state: QualityState) -> None:
         self._state, self.is_shown = state, False
-        self.nodes, self._waits = np.empty(0, np.int64), state.waits
+        self.nodes = np.empty(0, np.int64)
         self.table = RemoteTable(PLACE_COLUMNS, placeholder="Node or path", on_row=self._on_row)
         light = light_button(
             state.session, self._worst, f"the {N_LIT} worst nodes", margin=(4, 4, 0, 8)
@@ -75,26 +75,20 @@ class WorstPlaces:
             ),
             self.table.panel, **FILL,
         )  # fmt: skip
-        state.param.watch(self._show, "measured")
+        state.param.watch(self._show, ["measured", "waits"])
         self._show()
 
     def _show(self, *_events: Any) -> None:
         measured = self._state.measured
         if measured is None:
             self.nodes = np.empty(0, np.int64)
-            self.table.clear(self._waits)
+            self.table.clear(self._state.waits)
             return
         frame = measured.worst.reset_index(drop=True)
         frame["Position"] += 1  # on pages from 1, in files from 0
         self.nodes = measured.worst.index.to_numpy()
         words = np.char.lower((frame["Node"] + " " + frame["Path"]).to_numpy(str))
         self.table.show(TableRows(frame, words, np.arange(len(frame)), note=torn_words(measured)))
-
-    def poll(self) -> None:
-        """Show what is missing while there are no measurements."""
-        if self._state.measured is None and self._state.waits != self._waits:
-            self._waits = self._state.waits
-            self._show()
 
     def _file(self) -> tuple[str, Writer]:
         measured = self._state.measured
@@ -140,19 +134,19 @@ class PathRanking:
     has_figure = False
 
     def __init__(self, state: QualityState) -> None:
-        self._state, self.is_shown, self._waits = state, False, state.waits
+        self._state, self.is_shown = state, False
         self.table = RemoteTable(PATH_COLUMNS, placeholder="Path", on_row=self._on_row)
         save = file_button(state.session, "TSV", self._file, margin=(4, 0, 0, 8))
         self.panel = pmui.Column(save, self.table.panel, **FILL)
         self.order, self.frame = np.empty(0, np.int64), None
-        state.param.watch(self._show, "measured")
+        state.param.watch(self._show, ["measured", "waits"])
         self._show()
 
     def _show(self, *_events: Any) -> None:
         measured = self._state.measured
         self.frame = None
         if measured is None:
-            self.table.clear(self._waits)
+            self.table.clear(self._state.waits)
             return
         graph, near = measured.graph, measured.near
         n_torn = np.diff(np.append(0, np.cumsum(near.is_torn))[graph.path_offsets])
@@ -168,12 +162,6 @@ class PathRanking:
         words = np.char.lower(frame["Path"].to_numpy(str))
         note = "click a path to go to its worst place"
         self.table.show(TableRows(frame, words, np.arange(len(frame)), note=note))
-
-    def poll(self) -> None:
-        """Show what is missing while there are no measurements."""
-        if self._state.measured is None and self._state.waits != self._waits:
-            self._waits = self._state.waits
-            self._show()
 
     def _file(self) -> tuple[str, Writer]:
         return table_file("path_stress", self.frame)
@@ -194,7 +182,7 @@ class ByDistance:
     has_figure = True
 
     def __init__(self, state: QualityState) -> None:
-        self._state, self.is_shown, self._waits = state, False, state.waits
+        self._state, self.is_shown = state, False
         self.figures = DistanceFigures()
         self._turn = Turn(self.figures.bars, self._draw)
         words = (
@@ -208,15 +196,9 @@ class ByDistance:
             pmui.Row(*(pn.pane.Bokeh(plot, **FILL) for plot in plots), sx=STACKS, **FILL),
             **FILL,
         )
-        state.param.watch(lambda _: self._turn.ask(), "measured")
+        state.param.watch(lambda _: self._turn.ask(), ["measured", "waits"])
         self._turn.ask()
 
     def _draw(self) -> None:
         measured = self._state.measured
-        self.figures.show(None if measured is None else measured.distances, self._waits)
-
-    def poll(self) -> None:
-        """Show what is missing while there are no measurements."""
-        if self._state.measured is None and self._state.waits != self._waits:
-            self._waits = self._state.waits
-            self._turn.ask()
+        self.figures.show(None if measured is None else measured.distances, self._state.waits)

@@ -196,12 +196,12 @@ def test_what_is_linked_is_the_tab():
 
 def test_figures_say_what_they_wait_for(monkeypatch):
     session = Session()
-    view = QualityPage(session).views.view("By distance")
-    view.poll()
+    page = QualityPage(session)
+    view = page.views.view("By distance")
     assert view.figures._note.words == "There is no layout yet."
     assert not view.figures._equal.visible
     monkeypatch.setattr(LayoutRuns, "is_moving", property(lambda _: True))
-    view.poll()
+    page.poll()
     assert view.figures._pairs_note.words == "The layout is measured when it is at rest."
     session.close()
 
