@@ -73,14 +73,7 @@ def statistics_of(y, design, dosages, max_maf, has_weights, v=None):
     its -log10 p, -log10 p of burden and SKAT together, and that of ACAT-V; then u and s, weighted
     scores and their covariance. ``v`` is the covariance of y; None for a logistic model.
     """
-    g, x = np.array(dosages, float), design
-    g[:, np.nanmean(g, 0) > 1] = 2 - g[:, np.nanmean(g, 0) > 1]
-    maf = np.nanmean(g, 0) / 2
-    g, maf = g[:, (maf > 0) & (maf <= max_maf)], maf[(maf > 0) & (maf <= max_maf)]
-    n_carriers = (np.nan_to_num(g) > 0).any(1).sum()
-    mac = np.nansum(g, 0)
-    g = np.where(np.isnan(g), 2 * maf, g)
-    w = stats.beta.pdf(maf, 1, 25) if has_weights else np.ones(len(maf))
+    x, (g, w, maf, mac, n_carriers) = design, rare_of(dosages, max_maf, has_weights)
     if v is None:
         b = np.zeros(x.shape[1])
         for _ in range(50):
@@ -103,14 +96,85 @@ def statistics_of(y, design, dosages, max_maf, has_weights, v=None):
     return [*counts, logs[0], u @ u / 2, logs[1], logs[2], acat_v(u, s, w, maf, mac)], u, s
 
 
-def acat_v(u, s, w, maf, mac):
-    """Return -log10 p of ACAT-V, as section "ACAT-V" of Liu et al. 2019 has it."""
+def rare_of(dosages, max_maf, has_weights):
+    """Return minor alleles of rare variants, weights, frequencies, counts; number of carriers."""
+    g = np.array(dosages, float)
+    g[:, np.nanmean(g, 0) > 1] = 2 - g[:, np.nanmean(g, 0) > 1]
+    maf = np.nanmean(g, 0) / 2
+    g, maf = g[:, (maf > 0) & (maf <= max_maf)], maf[(maf > 0) & (maf <= max_maf)]
+    n_carriers = (np.nan_to_num(g) > 0).any(1).sum()
+    w = stats.beta.pdf(maf, 1, 25) if has_weights else np.ones(len(maf))
+    return np.where(np.isnan(g), 2 * maf, g), w, maf, np.nansum(g, 0), n_carriers
+
+
+def statistics_of_few_cases(u, s, p, design, dosages, max_maf):
+    """Return -log10 p of burden, SKAT and ACAT-V with beta weights, by saddle points.
+
+    u and s are the weighted scores and their covariance, p the fitted probabilities. Beyond 2
+    standard deviations, variances of scores are those with which z has the p of a saddle point,
+    first of variants, then of burden (Zhao et al. 2020, doi:10.1016/j.ajhg.2019.11.012).
+    """
+    (_, w, maf, mac, _), (g, _) = (
+        rare_of(dosages, max_maf, True), adjusted_of(p, design, dosages, max_maf)
+    )  # fmt: skip
+
+    def p_of(part):
+        score, variance = u[part].sum(), s[np.ix_(part, part)].sum()
+        if abs(score) <= 2 * np.sqrt(variance):
+            return 2 * stats.norm.sf(abs(score) / np.sqrt(variance))
+        return saddle_point_p(score, g[:, part].sum(1), p, variance)
+
+    def variance_of(part):
+        return (u[part].sum() / stats.norm.isf(p_of(part) / 2)) ** 2
+
+    everything = list(range(len(u)))
+    ratios = np.sqrt([variance_of([j]) / s[j, j] for j in everything])
+    wider = ratios[:, None] * s * ratios
+    wider = wider * max(1, variance_of(everything) / wider.sum())
+    values = np.linalg.eigvalsh(wider)
+    skat = tail(u @ u, values[values > 1e-9 * values.max()], n=200_000)
+    return -np.log10(p_of(everything)), -np.log10(skat), acat_v(u, s, w, maf, mac, p_of)
+
+
+def adjusted_of(p, design, dosages, max_maf):
+    """Return beta-weighted minor alleles less their regression on the design, and g'Wg."""
+    g, w, *_ = rare_of(dosages, max_maf, True)
+    v = (p * (1 - p))[:, None]
+    g = w * (g - design @ np.linalg.solve(design.T @ (v * design), design.T @ (v * g)))
+    return g, g.T @ (v * g)
+
+
+def saddle_point_p(score, g, p, variance):
+    """Return the two-sided p of a score by Lugannani and Rice, scaled to its variance."""
+    size, g = abs(score) / np.sqrt(variance), g / np.sqrt(g**2 @ (p * (1 - p)))
+    return tail_of_cases(g, p, size) + tail_of_cases(-g, p, size)
+
+
+def tail_of_cases(g, p, size):
+    """Return P(g'(y - p) >= size) for independent cases by Lugannani and Rice."""
+
+    def tilt(t):
+        return 1 / (1 + (1 - p) / p * np.exp(-g * t))
+
+    t = optimize.brentq(lambda t: g @ (tilt(t) - p) - size, 0, 200)
+    k = np.log(1 - p + p * np.exp(g * t)).sum() - t * g @ p
+    root = np.sqrt(2 * (t * size - k))
+    v = t * np.sqrt(g**2 @ (tilt(t) * (1 - tilt(t))))
+    return stats.norm.sf(root + np.log(v / root) / root)
+
+
+def acat_v(u, s, w, maf, mac, p_of=None):
+    """Return -log10 p of ACAT-V, as section "ACAT-V" of Liu et al. 2019 has it.
+
+    ``p_of`` returns the p of some variants; the normal one if None.
+    """
     total = shares = 0.0
     rare = [j for j in range(len(mac)) if mac[j] <= 10]
     for part in [[j] for j in range(len(mac)) if mac[j] > 10] + [rare] * (len(rare) > 0):
         z = sum(u[j] for j in part) / np.sqrt(sum(s[i, j] for i in part for j in part))
         weight, f = np.mean([w[j] for j in part]), np.mean([maf[j] for j in part])
         share = weight**2 * f * (1 - f)
-        total += share * np.tan((0.5 - 2 * stats.norm.sf(abs(z))) * np.pi)
+        p = 2 * stats.norm.sf(abs(z)) if p_of is None else p_of(part)
+        total += share * np.tan((0.5 - p) * np.pi)
         shares += share
     return -np.log10(0.5 - np.arctan(total / shares) / np.pi)

@@ -24,6 +24,7 @@ from genoviz.generators import finish
 from tests.genotype_sets import draw_genotypes, draw_trait, with_contigs
 from tests.oracles import mixed_models
 from tests.oracles.genotypes import dosages_of
+from tests.oracles.set_tests import saddle_point_p
 
 N, M = 150, 210
 GENOTYPES = draw_genotypes(N, M, 1, n_contigs=3, n_populations=3, missing_rate=0.03)
@@ -43,24 +44,6 @@ NOISE = (np.random.default_rng(5).random(N) < 0.2).astype(float)
 def relationships(columns):
     z, scale = mixed_models.centred(DOSAGES[USED][:, columns])
     return z @ z.T / scale
-
-
-def saddle_point_p(score, g, p, variance):
-    """Return the two-sided p of a score by Lugannani and Rice, scaled to its variance."""
-    w = p * (1 - p)
-    size = abs(score) * np.sqrt(g**2 @ w / variance)
-    return tail_of(g, p, size) + tail_of(-g, p, size)
-
-
-def tail_of(g, p, size):
-    def tilt(t):
-        return 1 / (1 + (1 - p) / p * np.exp(-g * t))
-
-    t = optimize.brentq(lambda t: g @ (tilt(t) - p) - size, 0, 200)
-    k = np.log(1 - p + p * np.exp(g * t)).sum() - t * g @ p
-    root = np.sqrt(2 * (t * size - k))
-    v = t * np.sqrt(g**2 @ (tilt(t) * (1 - tilt(t))))
-    return stats.norm.sf(root + np.log(v / root) / root)
 
 
 @pytest.mark.parametrize("leave_out", ["chromosome", "none"])

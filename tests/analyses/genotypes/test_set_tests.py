@@ -17,7 +17,7 @@ from genoviz import (
     sets_of_ids,
     sets_of_regions,
 )
-from genoviz.analyses.genotypes.association import set_scores
+from genoviz.analyses.genotypes.association import set_scores, set_variants
 from genoviz.analyses.genotypes.association import set_statistics as set_statistics_of
 from genoviz.analyses.genotypes.association.p_values import log_p_of_mixture
 from genoviz.analyses.genotypes.association.set_statistics import combine_cauchy
@@ -52,7 +52,7 @@ def rare_genotypes(n_samples, seed):
 @pytest.mark.parametrize("is_binary", [False, True])
 @pytest.mark.parametrize("weights", ["beta", "none"])
 def test_asymptotic_values_are_those_of_a_dense_projection(is_binary, weights, monkeypatch):
-    monkeypatch.setattr(set_scores, "_BLOCK_VALUES", 600)
+    monkeypatch.setattr(set_variants, "_BLOCK_VALUES", 600)
     monkeypatch.setattr(set_scores, "_NORMAL_FROM", 0.0)
     for module in (set_scores, set_statistics_of):
         monkeypatch.setattr(module, "NORMAL_BELOW", np.inf)

@@ -103,6 +103,14 @@ def _group_chromosomes(genotypes: Genotypes) -> dict[str, np.ndarray]:
     }
 
 
+def find_owners(chromosomes: list[Chromosome]) -> np.ndarray:
+    """Return the chromosome of each variant: int64."""
+    owners = np.empty(sum(len(each.rows) for each in chromosomes), np.int64)
+    for k, each in enumerate(chromosomes):
+        owners[each.rows] = k
+    return owners
+
+
 class Relationships:
     """Products with the relationships from all variants, or from all chromosomes but one.
 

@@ -233,20 +233,32 @@ class CalibratedLogistic:
     solve: WeightedSolving
     gamma: float
 
-    def find_variances(
+    def find_covariance(
         self, rows: np.ndarray, what: str, start: float, share: float
     ) -> Generator[Progress, None, tuple[np.ndarray, np.ndarray]]:
-        """Return the chromosomes of variants, and the variances g~'Pg~ of their scores."""
+        """Return the chromosomes of variants, and the covariance g~'Pg~ of their scores.
+
+        It is that of variants of the same chromosome.
+        """
         owners, columns = take_variants(self.chromosomes, rows)
         columns = self.solve.take(columns, owners)
         solved, rest = yield from self.solve(columns, owners, CORRECTED, what, start, share)
-        return owners, ((columns + rest) * solved).sum(0)
+        return owners, columns.T @ solved + solved.T @ rest
 
 
 def iter_calibrated_logistic(
-    chromosomes: list[Chromosome], design: Design, takes_all: bool, seed: int, *, backend: Backend
+    chromosomes: list[Chromosome],
+    design: Design,
+    takes_all: bool,
+    seed: int,
+    candidates: np.ndarray | None = None,
+    *,
+    backend: Backend,
 ) -> Generator[Progress, None, CalibratedLogistic]:
-    """Return the models by products, calibrated by some variants; steps report up to 0.7."""
+    """Return the models by products, calibrated by some of the candidates: their indices.
+
+    The steps report up to 0.7.
+    """
     whole = Relationships(chromosomes, True, backend)
     logits = (design.standard_columns @ fit_without_variant(design))[:, None]
     variance, n_probes, search = 0.0, count_probes(design.n_samples), _Secants()
@@ -273,7 +285,7 @@ def iter_calibrated_logistic(
         raise ParameterError(_not_fitted())
     weights, _ = _quasi(logits, design.response[:, None])
     solve = WeightedSolving(relationships, design.basis, variance, weights)
-    owners, columns = calibrating_variants(chromosomes, solve.take, seed)
+    owners, columns = calibrating_variants(chromosomes, solve.take, seed, candidates)
     solved, rest = yield from solve(columns, owners, CALIBRATED, "Calibration", 0.6, 0.1)
     ratios = ((columns + rest) * solved).sum(0) / (columns * columns).sum(0)
     error = float(null.standard_errors[0])

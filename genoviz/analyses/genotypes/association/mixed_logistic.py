@@ -16,13 +16,13 @@ score of independent cases with probabilities p.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from genoviz.analyses.genotypes.association.design import Fits, make_design
+from genoviz.analyses.genotypes.association.design import Design, Fits, make_design
 from genoviz.analyses.genotypes.association.left_out import Chromosome, LeaveOut
 from genoviz.analyses.genotypes.association.logistic import BLOCK_GENOTYPES
 from genoviz.analyses.genotypes.association.logistic_null import (
@@ -144,24 +144,45 @@ def mixed_logistic_associate(last: Progress) -> MixedLogisticScan:
     return last.result
 
 
+class ExactLogisticModels:
+    """Models without variants of chromosomes, with relationships built and V inverted.
+
+    Attributes
+    ----------
+    nulls
+        The models fitted so far.
+    """
+
+    def __init__(
+        self, chromosomes: list[Chromosome], design: Design, takes_all: bool, backend: Backend
+    ) -> None:
+        self._design, self.nulls = design, []
+        self._relationships = DenseRelationships(chromosomes, design.n_samples, takes_all, backend)
+
+    def fit(
+        self, k: int, start: float, share: float
+    ) -> Generator[Progress, None, tuple[LogisticNull, np.ndarray]]:
+        """Return the model of a chromosome, and P; the model before it is where steps start."""
+        related = yield from self._relationships.build(k, start, share / 3)
+        first = self.nulls[-1] if self.nulls else None
+        null, projection = yield from report(
+            fit_densely(related, self._design, first),
+            lambda done: Progress(FITTING, start + share * (1 - 2 * 0.7**done / 3)),
+        )
+        self.nulls.append(null)
+        return null, projection
+
+
 def _iter_exact(
     task: ScanTask, takes_all: bool, _seed: int, _refine_below: float, backend: Backend
 ) -> Iterator[Progress]:
     """Test each variant with its own variance; yield what is known after each chromosome."""
     chromosomes, design, n_all = task.chromosomes, task.design, len(task.chromosomes)
-    relationships = DenseRelationships(chromosomes, design.n_samples, takes_all, backend)
-    xp, nulls = array_module(backend), []
+    models, xp = ExactLogisticModels(chromosomes, design, takes_all, backend), array_module(backend)
     step = max(1, BLOCK_GENOTYPES[xp.__name__] // design.n_samples)
     for k, each in enumerate(chromosomes):
         start, part = k / n_all, 1 / n_all
-        related = yield from relationships.build(k, start, 0.2 * part)
-        null, projection = yield from report(
-            fit_densely(related, design, nulls[-1] if nulls else None),
-            lambda done, start=start + 0.2 * part, part=0.4 * part: Progress(
-                FITTING, start + part * (1 - 0.7**done)
-            ),
-        )
-        nulls.append(null)
+        null, projection = yield from models.fit(k, start, 0.6 * part)
         model = SaddlePointModel(design, backend, null.fitted)
         there = xp.asarray(projection)
         for first in range(0, len(each.rows), step):
@@ -171,7 +192,7 @@ def _iter_exact(
             _put(task.fits, each, rows, model, (scores, variances, independent), _taking(tile))
             yield Progress(TESTING, start + part * (0.6 + 0.4 * (rows[-1] + 1) / len(each.rows)))
         exact = np.concatenate([other.rows for other in chromosomes[: k + 1]])
-        yield Progress(TESTING, (k + 1) / n_all, _known(nulls, np.nan, exact))
+        yield Progress(TESTING, (k + 1) / n_all, _known(models.nulls, np.nan, exact))
 
 
 def _iter_calibrated(
@@ -194,9 +215,10 @@ def _iter_calibrated(
     for first in range(0, len(strongest), RETESTED_AT_ONCE):
         rows = strongest[first : first + RETESTED_AT_ONCE]
         share = 0.1 / len(strongest)
-        owners, variances = yield from models.find_variances(
+        owners, covariance = yield from models.find_covariance(
             rows, STRONGEST, 0.9 + share * first, share * len(rows)
         )
+        variances = np.diagonal(covariance)
         for k in np.unique(owners).tolist():
             each, mine = chromosomes[k], owners == k
             places = np.searchsorted(each.rows, rows[mine])

@@ -6,51 +6,59 @@ out; see `mixed`. Exact tests compute S. Calibrated tests take gamma times G'MG,
 projection on the space without fixed effects. gamma is a mean over variants of the sets, because
 rare variants are shared by closer relatives than common ones are. Sets with a low p are tested
 again with exact S, given the variances.
+
+In the logistic mixed model, U = G'(y - p), P is that of the working response, and gamma is the
+ratio to G'WG less what covariates explain, that of independent cases; see `logistic_null`. With
+few cases, scores are drawn from independent cases and scaled to S; see `set_scores`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
 
-from genoviz.analyses.genotypes.association.design import make_design
+from genoviz.analyses.genotypes.association.design import Design, make_design
 from genoviz.analyses.genotypes.association.left_out import (
-    LEAVE_OUT,
     Chromosome,
     LeaveOut,
-    split_chromosomes,
+    find_owners,
 )
 from genoviz.analyses.genotypes.association.logistic import note_few_cases
-from genoviz.analyses.genotypes.association.mixed import (
-    HARD_CALLS,
-    MAX_EXACT,
-    REFINE_BELOW,
-    TESTS,
-    Tests,
+from genoviz.analyses.genotypes.association.logistic_null import (
+    LogisticNull,
+    iter_calibrated_logistic,
 )
+from genoviz.analyses.genotypes.association.mixed import (
+    FEW_CASES,
+    REFINE_BELOW,
+    ScanTask,
+    Tests,
+    takes_exact,
+)
+from genoviz.analyses.genotypes.association.mixed import check_options as check_mixed_options
+from genoviz.analyses.genotypes.association.mixed_logistic import SCALE, ExactLogisticModels
 from genoviz.analyses.genotypes.association.mixed_models import (
     FITTING,
-    CalibratedModel,
     ExactModels,
     check_residual,
     describe_model,
     find_varied,
     iter_calibrated_model,
 )
-from genoviz.analyses.genotypes.association.set_scores import Group
+from genoviz.analyses.genotypes.association.set_scores import NullModel
 from genoviz.analyses.genotypes.association.set_statistics import SetStatistics, set_statistics
 from genoviz.analyses.genotypes.association.set_tests import (
+    MODELS,
     WHAT,
     SetTests,
     check_options,
     describe_untested,
 )
-from genoviz.analyses.genotypes.products import allele_counts
-from genoviz.analyses.genotypes.selection import select_samples
-from genoviz.analyses.genotypes.sex_chromosomes import take_autosomes
-from genoviz.backend import Backend
+from genoviz.analyses.genotypes.association.set_variants import Group
+from genoviz.backend import Backend, array_module, to_host
 from genoviz.errors import check_choice
 from genoviz.generators import Progress, in_one_go
 from genoviz.model.columns import distinct
@@ -58,6 +66,7 @@ from genoviz.model.genotypes.genotypes import Genotypes
 
 MAX_RETESTED = 512
 """Maximum number of variants in sets that are tested again exactly."""
+STRONGEST = "Strongest sets"
 
 
 def iter_mixed_associate_sets(
@@ -67,6 +76,7 @@ def iter_mixed_associate_sets(
     *,
     covariates: np.ndarray | None = None,
     covariate_names: Sequence[str] | None = None,
+    model: Literal["linear", "logistic"] = "linear",
     max_maf: float = 0.01,
     weights: Literal["beta", "none"] = "beta",
     min_variants: int = 1,
@@ -78,9 +88,10 @@ def iter_mixed_associate_sets(
 ) -> Iterator[Progress]:
     """Test sets of variants in a mixed model; the last step has the `SetTests`.
 
-    P values are asymptotic. Relationships are of all variants, also of common ones: give genotypes
-    that have both. A set whose variants are on several chromosomes is tested only if no chromosome
-    is left out.
+    P values are asymptotic, but in the logistic model those of few cases come from draws, as in
+    `iter_associate_sets`, whose results it has where the variance of the random effect is 0.
+    Relationships are of all variants, also of common ones: give genotypes that have both. A set
+    whose variants are on several chromosomes is tested only if no chromosome is left out.
 
     Parameters
     ----------
@@ -88,6 +99,9 @@ def iter_mixed_associate_sets(
         As in `iter_mixed_associate`.
     sets, max_maf, weights, min_variants
         As in `iter_associate_sets`.
+    model
+        ``"linear"``, or ``"logistic"`` for cases and controls, whose model without variants is that
+        of `iter_mixed_logistic_associate`.
     refine_below
         Sets with a calibrated p of SKAT-O below this are tested again exactly, the lowest first, as
         long as they have at most 512 variants together.
@@ -95,60 +109,55 @@ def iter_mixed_associate_sets(
     Raises
     ------
     ParameterError
-        As in both functions.
+        As in these functions.
 
     References
     ----------
     Zhou et al. 2020, Scalable generalized linear mixed model for region-based association tests in
     large biobanks and cohorts, doi:10.1038/s41588-020-0621-6
     Chen et al. 2019, Efficient variant set mixed model association tests for continuous and binary
-    traits in large-scale whole-genome sequencing studies, doi:10.1016/j.ajhg.2018.12.012
+    traits in large-scale whole-genome sequencing studies, doi:10.1016/j.ajhg.2018.12.012 (SMMAT)
+    Zhao et al. 2020, UK Biobank whole-exome sequence binary phenome analysis with robust
+    region-based rare-variant test, doi:10.1016/j.ajhg.2019.11.012 (saddle-point variances)
     """
     check_options(genotypes, sets, max_maf, weights, min_variants)
-    check_choice("leave_out", leave_out, LEAVE_OUT)
-    check_choice("tests", tests, TESTS)
+    check_choice("model", model, MODELS)
+    check_mixed_options(leave_out, tests, refine_below)
     design = make_design(genotypes.n_samples, phenotype, covariates, covariate_names)
+    design = design.of_cases() if model == "logistic" else design
     design.check_unexplained()
     yield Progress(FITTING, 0.0)
-    taken, kept = take_autosomes(genotypes)
-    if design.n_samples < genotypes.n_samples:
-        taken = select_samples(taken, design.kept)
-    counts = allele_counts(taken, backend=backend)
-    chromosomes = split_chromosomes(taken, counts, leave_out, backend)
+    task = ScanTask.of(genotypes, design, leave_out, backend)
     places = np.full(genotypes.n_variants, -1)
-    places[kept] = np.arange(taken.n_variants)
-    parts = []
-    for rows in sets.values():
+    places[task.kept] = np.arange(len(task.kept))
+    owners = find_owners(task.chromosomes)
+    parts, is_spread = [], np.zeros(len(sets), bool)
+    by_chromosome: list[list[_Part]] = [[] for _ in task.chromosomes]
+    for j, rows in enumerate(sets.values()):
         found = distinct(places[np.asarray(rows, np.int64)])
-        parts.append(_Part(taken, counts, found[found >= 0], max_maf))
-    by_chromosome, is_spread = _split_parts(parts, chromosomes, taken.n_variants, min_variants)
+        group = Group.of(*task.chromosomes[0].of, found[found >= 0], max_maf)
+        mine = distinct(owners[group.rows]).tolist()
+        of_variants = group.weights(has_weights=weights == "beta")
+        parts.append(_Part(group, of_variants, mine[0] if mine else -1, [seed, j]))
+        if len(group.rows) >= min_variants:
+            is_spread[j] = len(mine) > 1
+            if not is_spread[j]:
+                by_chromosome[mine[0]].append(parts[-1])
     notes = ()
     if any(by_chromosome):
-        takes_all, has_weights = leave_out == "none", weights == "beta"
-        if tests == "exact" or (tests == "auto" and design.n_samples <= MAX_EXACT):
-            models = ExactModels(chromosomes, design, takes_all, backend)
-            notes = yield from _iter_exact(models, chromosomes, by_chromosome, has_weights, backend)
+        kind = _Logistic if model == "logistic" else _Linear
+        models = kind(task.chromosomes, design, leave_out == "none", backend)
+        if takes_exact(tests, design):
+            notes = yield from _iter_exact(models, by_chromosome)
         else:
-            candidates = np.concatenate([part.rows for each in by_chromosome for part in each])
-            model = yield from iter_calibrated_model(
-                chromosomes, design, takes_all, seed, candidates, backend=backend
-            )
-            check_residual(model.variances)
-            notes = yield from _iter_calibrated(
-                model, design.basis, by_chromosome, has_weights, refine_below
-            )
-    notes = (*design.notes, *notes)
-    if genotypes.stored_dosages is not None:
-        notes += (HARD_CALLS,)
+            notes = yield from _iter_calibrated(models, by_chromosome, seed, refine_below)
+    notes = (*design.notes, *notes, *task.notes)
     if is_spread.any():
         n = int(is_spread.sum())
         notes += (f"Not tested: {n:,} set{'s' * (n > 1)}, with variants on several chromosomes.",)
-    if taken.n_variants < genotypes.n_variants:
-        notes += ("Variants of X, Y or MT are not tested.",)
-    notes += note_few_cases(
-        design, "The model logistic allows for few cases, but not for related samples"
-    )
-    n_variants = np.array([len(part.rows) for part in parts])
+    if model == "linear":
+        notes += note_few_cases(design, FEW_CASES)
+    n_variants = np.array([len(part.group.rows) for part in parts])
     n_carriers = np.array([part.group.find_carriers(design.n_samples).sum() for part in parts])
     found = [part.found for part in parts]
     others = np.flatnonzero(~is_spread)
@@ -163,96 +172,176 @@ def mixed_associate_sets(last: Progress) -> SetTests:
     return last.result
 
 
+@dataclass(eq=False)
 class _Part:
-    """The rare variants of a set: their indices and dosages, and the tests."""
+    """The rare variants of a set, their weights, first chromosome (-1: none), seed and tests."""
+
+    group: Group
+    weights: np.ndarray
+    chromosome: int
+    seed: list[int]
+    found: SetStatistics = field(default_factory=SetStatistics)
+
+
+_Test = Callable[[_Part], None]
+
+
+class _Linear:
+    """Linear models without variants of all chromosomes, which fill in the tests of sets."""
+
+    scale, exact_models = "", ExactModels
 
     def __init__(
-        self, genotypes: Genotypes, counts: np.ndarray, rows: np.ndarray, max_maf: float
+        self, chromosomes: list[Chromosome], design: Design, takes_all: bool, backend: Backend
     ) -> None:
-        self.group = Group.of(genotypes, counts, rows, max_maf)
-        self.rows = self.group.rows
-        self.squares = (counts[self.rows] * self.group.of_codes**2).sum(1)
-        self.found = SetStatistics()
+        self._chromosomes, self._design, self._takes_all = chromosomes, design, takes_all
+        self._backend = backend
+        self._exact = self.exact_models(chromosomes, design, takes_all, backend)
+        self.known: list[tuple[float, float]] = []
+        """Heritability and its standard error, by model."""
 
-    def test(
-        self, scores: np.ndarray, covariance: np.ndarray, left: np.ndarray, has_weights: bool
-    ) -> None:
-        """Fill in the tests; left are sums of squares of dosages without fixed effects."""
-        weights = self.group.weights(has_weights=has_weights)
-        weights = weights * find_varied(left, self.squares)
-        known = {"frequencies": self.group.frequencies, "counts": self.group.counts}
-        self.found = set_statistics(scores, covariance, weights, **known)
+    def fit(self, k: int, start: float, share: float) -> Generator[Progress, None, _Test]:
+        """Return the exact tests of a chromosome."""
+        model, each = (yield from self._exact.fit(k, start, share)), self._chromosomes[k]
+        variances = self._exact.variances[k]
+        self.known.append((variances[0] / variances.sum(), self._exact.errors[k]))
+
+        def test(part: _Part) -> None:
+            matrix = each.take(np.searchsorted(each.rows, part.group.rows), self._backend)
+            rotated = matrix.multiply_transposed(model.vectors) * part.group.sign[:, None]
+            covariance = (rotated * model.weights) @ rotated.T
+            _put(part, rotated @ model.response, covariance, (rotated * rotated).sum(1))
+
+        return test
+
+    def calibrate(self, candidates: np.ndarray, seed: int) -> Generator[Progress, None, float]:
+        """Prepare calibrated tests, and return gamma."""
+        task = self._chromosomes, self._design, self._takes_all, seed, candidates
+        model = yield from iter_calibrated_model(*task, backend=self._backend)
+        check_residual(model.variances)
+        self._model = model
+        share = float(model.variances[0] / model.variances.sum())
+        self.known.append((share, model.heritability_error))
+        return model.gamma
+
+    def approximate(self, k: int) -> _Test:
+        """Return the calibrated tests of a chromosome."""
+        columns = np.column_stack([self._design.basis, self._model.solution[:, k]])
+
+        def test(part: _Part) -> None:
+            products = np.zeros((len(part.group.rows), columns.shape[1]))
+            within = np.zeros((len(part.group.rows), len(part.group.rows)))
+            for place, tile in part.group.iter_tiles(len(columns)):
+                products += tile @ columns[place]
+                within += tile @ tile.T
+            within -= products[:, :-1] @ products[:, :-1].T
+            _put(part, products[:, -1], self._model.gamma * within, np.diagonal(within))
+
+        return test
+
+    def retest(self, part: _Part, start: float, share: float) -> Generator[Progress, None, None]:
+        """Fill in the exact tests of a set."""
+        found = yield from self._model.test_exactly(part.group.rows, STRONGEST, start, share)
+        (scores, covariance), sign = found, part.group.sign
+        _put(part, sign * scores, sign[:, None] * covariance * sign, part.group.squares)
 
 
-def _split_parts(
-    parts: list[_Part], chromosomes: list[Chromosome], n_variants: int, min_variants: int
-) -> tuple[list[list[_Part]], np.ndarray]:
-    """Return the sets to test of each chromosome, and whether a large set is on several: bool."""
-    owners = np.empty(n_variants, np.int64)
-    for k, each in enumerate(chromosomes):
-        owners[each.rows] = k
-    is_large = np.array([len(part.rows) >= min_variants for part in parts])
-    is_spread = is_large & [len({*owners[part.rows].tolist()}) > 1 for part in parts]
-    by_chromosome: list[list[_Part]] = [[] for _ in chromosomes]
-    for k in np.flatnonzero(is_large & ~is_spread):
-        by_chromosome[owners[parts[k].rows[0]]].append(parts[k])
-    return by_chromosome, is_spread
+def _put(part: _Part, scores: np.ndarray, covariance: np.ndarray, left: np.ndarray) -> None:
+    """Fill in the tests; left are sums of squares of dosages without fixed effects."""
+    weights = part.weights * find_varied(left, part.group.squares)
+    known = {"frequencies": part.group.frequencies, "counts": part.group.counts}
+    part.found = set_statistics(scores, covariance, weights, **known)
+
+
+class _Logistic(_Linear):
+    """Logistic models without variants of all chromosomes, which fill in the tests of sets."""
+
+    scale, exact_models = SCALE, ExactLogisticModels
+
+    def fit(self, k: int, start: float, share: float) -> Generator[Progress, None, _Test]:
+        """Return the exact tests of a chromosome."""
+        null, projection = yield from self._exact.fit(k, start, share)
+        self.known.append((null.heritability, null.heritability_error))
+        xp = array_module(self._backend)
+        there = xp.asarray(projection)
+
+        def covariance_of(part: _Part, _independent: np.ndarray) -> np.ndarray:
+            tiles = [tile for _, tile in part.group.iter_tiles(len(projection))]
+            dosages = xp.asarray(np.concatenate(tiles, axis=1))
+            return to_host(dosages @ there @ dosages.T)
+
+        return self._testing(null, covariance_of)
+
+    def calibrate(self, candidates: np.ndarray, seed: int) -> Generator[Progress, None, float]:
+        """Prepare calibrated tests, and return gamma."""
+        task = self._chromosomes, self._design, self._takes_all, seed, candidates
+        self._model = yield from iter_calibrated_logistic(*task, backend=self._backend)
+        null = self._model.nulls[0]
+        self.known.append((null.heritability, null.heritability_error))
+        return self._model.gamma
+
+    def approximate(self, k: int) -> _Test:
+        """Return the calibrated tests of a chromosome."""
+        gamma = self._model.gamma
+        return self._testing(self._model.nulls[k], lambda _part, independent: gamma * independent)
+
+    def retest(self, part: _Part, start: float, share: float) -> Generator[Progress, None, None]:
+        """Fill in the exact tests of a set."""
+        found = yield from self._model.find_covariance(part.group.rows, STRONGEST, start, share)
+        sign = part.group.sign
+        covariance = sign[:, None] * found[1] * sign
+        null = self._model.nulls[part.chromosome]
+        self._testing(null, lambda _part, _independent: covariance)(part)
+
+    def _testing(
+        self, null: LogisticNull, covariance_of: Callable[[_Part, np.ndarray], np.ndarray]
+    ) -> _Test:
+        """Return tests by covariances, which are of a set and its covariance of independent cases.
+
+        This is 0 where covariates explain a variant.
+        """
+        model = NullModel(self._design, is_binary=True, fitted=null.fitted)
+
+        def test(part: _Part) -> None:
+            _, independent, _ = scored = model.score(part.group)
+            is_varied = np.diagonal(independent) > 0
+            covariance = covariance_of(part, independent) * np.outer(is_varied, is_varied)
+            rng = np.random.default_rng(part.seed)
+            part.found = model.test_cases(part.group, scored, part.weights, rng, covariance)
+
+        return test
 
 
 def _iter_exact(
-    models: ExactModels,
-    chromosomes: list[Chromosome],
-    by_chromosome: list[list[_Part]],
-    has_weights: bool,
-    backend: Backend,
+    models: _Linear, by_chromosome: list[list[_Part]]
 ) -> Generator[Progress, None, tuple[str]]:
     """Fill in the tests by the covariance of scores; return a note."""
     used = [k for k, parts in enumerate(by_chromosome) if parts]
     for place, k in enumerate(used):
-        each, start, share = chromosomes[k], place / len(used), 1 / len(used)
-        model = yield from models.fit(k, start, 0.6 * share)
+        start, share = place / len(used), 1 / len(used)
+        test = yield from models.fit(k, start, 0.6 * share)
         for done, part in enumerate(by_chromosome[k], 1):
-            matrix = each.take(np.searchsorted(each.rows, part.rows), backend)
-            rotated = matrix.multiply_transposed(model.vectors) * part.group.sign[:, None]
-            scores, covariance = rotated @ model.response, (rotated * model.weights) @ rotated.T
-            part.test(scores, covariance, (rotated * rotated).sum(1), has_weights)
+            test(part)
             yield Progress(WHAT, start + share * (0.6 + 0.4 * done / len(by_chromosome[k])))
-    variances = models.variances[used]
-    shares = variances[:, 0] / variances.sum(1)
-    return (describe_model(shares, models.errors[used], np.nan, 0),)
+    return (describe_model(*np.array(models.known).T, np.nan, 0, models.scale),)
 
 
 def _iter_calibrated(
-    model: CalibratedModel,
-    basis: np.ndarray,
-    by_chromosome: list[list[_Part]],
-    has_weights: bool,
-    refine_below: float,
+    models: _Linear, by_chromosome: list[list[_Part]], seed: int, refine_below: float
 ) -> Generator[Progress, None, tuple[str]]:
     """Fill in the tests by calibrated covariances, then those of low p; return a note."""
+    candidates = np.concatenate([part.group.rows for parts in by_chromosome for part in parts])
+    gamma = yield from models.calibrate(candidates, seed)
     for k, parts in enumerate(by_chromosome):
-        columns = np.column_stack([basis, model.solution[:, k]])
+        test = models.approximate(k)
         for part in parts:
-            products = np.zeros((len(part.rows), columns.shape[1]))
-            within = np.zeros((len(part.rows), len(part.rows)))
-            for place, tile in part.group.iter_tiles(len(basis)):
-                products += tile @ columns[place]
-                within += tile @ tile.T
-            within -= products[:, :-1] @ products[:, :-1].T
-            part.test(products[:, -1], model.gamma * within, np.diagonal(within), has_weights)
+            test(part)
             yield Progress(WHAT, 0.8 + 0.1 * k / len(by_chromosome))
-    parts = [part for parts in by_chromosome for part in parts]
-    strength = np.array([part.found.skat_o_log10_p for part in parts])
-    order = np.argsort(-np.nan_to_num(strength), kind="stable")
-    order = order[np.nan_to_num(strength[order]) > -np.log10(max(refine_below, 1e-300))]
-    order = order[np.cumsum([len(parts[k].rows) for k in order]) <= MAX_RETESTED]
-    for done, part in enumerate(parts[k] for k in order):
-        start, share = 0.9 + 0.1 * done / len(order), 0.1 / len(order)
-        scores, covariance = yield from model.test_exactly(
-            part.rows, "Strongest sets", start, share
-        )
-        sign = part.group.sign
-        part.test(sign * scores, sign[:, None] * covariance * sign, part.squares, has_weights)
-    heritability = model.variances[:1] / model.variances.sum()
-    errors = np.array([model.heritability_error])
-    return (describe_model(heritability, errors, model.gamma, len(order)),)
+    all_parts = [part for parts in by_chromosome for part in parts]
+    strength = np.nan_to_num([part.found.skat_o_log10_p for part in all_parts])
+    order = np.argsort(-strength, kind="stable")
+    order = order[strength[order] > -np.log10(max(refine_below, 1e-300))]
+    order = order[np.cumsum([len(all_parts[j].group.rows) for j in order]) <= MAX_RETESTED]
+    for done, j in enumerate(order):
+        yield from models.retest(all_parts[j], 0.9 + 0.1 * done / len(order), 0.1 / len(order))
+    return (describe_model(*np.array(models.known).T, gamma, len(order), models.scale),)

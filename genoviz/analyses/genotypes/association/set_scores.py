@@ -12,12 +12,17 @@ draws with a statistic as large as the observed one. Draws stop as soon as there
 these. Below the p that draws reach, that of burden is a saddle-point approximation. Of SKAT and
 SKAT-O, -log p is proportional to that of the normal approximation there, and at most that of an
 approximation with the variances that saddle-point p values of the variants and of burden imply.
+
+If the probabilities p have a random effect, the scores have a smaller covariance than those of
+independent cases. Draws are then mapped to it (`nearest_map`), and the scores that have a
+saddle-point approximation are scaled to their variance.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -38,85 +43,40 @@ from genoviz.analyses.genotypes.association.set_statistics import (
     set_statistics,
     with_kernels,
 )
-from genoviz.analyses.genotypes.code_values import frequencies_of_counts, values_of_codes
-from genoviz.backend import load_kernel
-from genoviz.model.genotypes.genotypes import MISSING_CODE, Genotypes
+from genoviz.analyses.genotypes.association.set_variants import Group
 
 MAX_DRAWS = 1_024_000
 _FIRST_DRAWS, _GROWTH, _ENOUGH, _FEWEST = 1000, 4, 100, 25
 _NORMAL_FROM = 50.0
 """Variance of the number of cases among carriers from which a variant needs no draws."""
-_BLOCK_VALUES = 1 << 17
 _DRAWN_AT_ONCE, _SPARSE_BELOW = 1 << 21, 0.15
-_LOW_BITS = np.uint8(0b01_01_01_01)
 
 
-@dataclass(frozen=True, eq=False)
-class Group:
-    """The rare variants of a set: indices, packed genotypes, minor allele frequencies, dosages.
-
-    ``sign`` is 1 where A1 is the minor allele and -1 where A2 is. ``of_codes`` are the centred
-    dosages of minor alleles of the 2-bit codes, ``counts`` the numbers of minor alleles.
-    """
-
-    rows: np.ndarray
-    packed: np.ndarray
-    frequencies: np.ndarray
-    sign: np.ndarray
-    of_codes: np.ndarray
-    counts: np.ndarray
-
-    @classmethod
-    def of(
-        cls, genotypes: Genotypes, counts: np.ndarray, rows: np.ndarray, max_maf: float
-    ) -> Group:
-        """Return the variants among rows that vary and are rare enough."""
-        frequencies = frequencies_of_counts(counts[rows])
-        minor = np.minimum(frequencies, 1 - frequencies)
-        called = np.delete(counts[rows], MISSING_CODE, 1)
-        is_varied = called.max(1) < called.sum(1)
-        kept = is_varied & (minor <= max_maf)
-        sign = np.where(frequencies[kept] > 0.5, -1.0, 1.0)
-        values = sign[:, None] * values_of_codes(frequencies[kept])
-        n_minor = np.rint(2 * minor * called.sum(1))[kept]
-        return cls(rows[kept], genotypes.packed[rows[kept]], minor[kept], sign, values, n_minor)
-
-    def weights(self, *, has_weights: bool) -> np.ndarray:
-        """Return the weights of the variants: 25 (1 - f)^24, or ones."""
-        return 25 * (1 - self.frequencies) ** 24 if has_weights else np.ones(len(self.packed))
-
-    def find_carriers(
-        self, n_samples: int, variants: np.ndarray | slice = slice(None)
-    ) -> np.ndarray:
-        """Return which samples have a minor allele at any of some variants."""
-        bits = np.zeros(self.packed.shape[1], np.uint8)
-        for row, sign in zip(self.packed[variants], self.sign[variants], strict=True):
-            # Codes 00 and 10 have A1, codes 10 and 11 have A2.
-            bits |= (~row if sign > 0 else row >> 1) & _LOW_BITS
-        return np.unpackbits(bits, bitorder="little")[: 2 * n_samples : 2].astype(bool)
-
-    def iter_tiles(
-        self, n_samples: int, variants: np.ndarray | slice = slice(None)
-    ) -> Iterator[tuple[slice, np.ndarray]]:
-        """Yield blocks of samples, and their centred dosages of minor alleles (m, block)."""
-        decode = load_kernel("genotype_decode", "cpu").decode
-        packed, values = self.packed[variants], self.of_codes[variants]
-        step = 4 * max(1, _BLOCK_VALUES // (4 * len(packed)))
-        for first in range(0, n_samples, step):
-            stop = min(first + step, n_samples)
-            part = np.ascontiguousarray(packed[:, first // 4 : (stop + 3) // 4])
-            yield slice(first, stop), decode(part, stop - first, values)
+Scored = tuple[np.ndarray, np.ndarray, np.ndarray]
+"""Scores (m,), their covariance (m, m) if cases are independent, coefficients of covariates."""
 
 
 class NullModel:
-    """The model without variants: residuals, their variances, and the covariates."""
+    """The model without variants: residuals, their variances, and the covariates.
 
-    def __init__(self, design: Design, *, is_binary: bool) -> None:
+    Parameters
+    ----------
+    design
+        Phenotype and covariates.
+    is_binary
+        Whether the model is logistic.
+    fitted
+        float64, shape (n,): the probability of being a case; by default from the covariates alone.
+    """
+
+    def __init__(
+        self, design: Design, *, is_binary: bool, fitted: np.ndarray | None = None
+    ) -> None:
         self._columns = columns = design.standard_columns
         y = design.response
         self._saddle = None
         if is_binary:
-            self._saddle = SaddlePointModel(design, "cpu")
+            self._saddle = SaddlePointModel(design, "cpu", fitted)
             fitted = self._saddle.fitted
             self._scale, self._residuals, self._variances = 1.0, y - fitted, fitted * (1 - fitted)
             self._fitted = fitted
@@ -128,43 +88,65 @@ class NullModel:
 
     def test(self, group: Group, weights: np.ndarray, rng: np.random.Generator) -> SetStatistics:
         """Return the tests of a set."""
-        scores, covariance, across = self._scores(group)
+        scores, covariance, _ = scored = self.score(group)
+        if self._saddle is not None:
+            return self.test_cases(group, scored, weights, rng)
         known = {"frequencies": group.frequencies, "counts": group.counts}
-        if self._saddle is None:
-            found = set_statistics(scores, covariance, weights, **known)
-            beta, error = self._scale * found.beta, self._scale * found.standard_error
-            return replace(found, beta=beta, standard_error=error)
-        found = self._test_cases(group, scores, covariance, across, weights, rng)
+        found = set_statistics(scores, covariance, weights, **known)
+        beta, error = self._scale * found.beta, self._scale * found.standard_error
+        return replace(found, beta=beta, standard_error=error)
+
+    def test_cases(
+        self, group: Group, scored: Scored, weights: np.ndarray, rng: np.random.Generator,
+        covariance: np.ndarray | None = None,
+    ) -> SetStatistics:  # fmt: skip
+        """Return the tests of a set of cases and controls.
+
+        Parameters
+        ----------
+        group, scored, weights
+            The variants, what `score` returns of them, and their weights.
+        rng
+            Draws the status of carriers.
+        covariance
+            float64, shape (m, m): of the scores; None for that of independent cases. Draws and
+            saddle points, which are those of independent cases, are scaled to it.
+        """
+        scores, independent, _ = scored
+        covariance = independent if covariance is None else covariance
+        found = self._test_cases(group, scored, covariance, weights, rng)
 
         def log_p_of(variants: np.ndarray, part: np.ndarray) -> float:
-            return self._fit_saddle_point(group, part, variants)[3]
+            return self._fit_saddle_point(group, covariance, part, variants)[3]
 
+        known = {"frequencies": group.frequencies, "counts": group.counts}
         of_variants = acat_v(scores, covariance, weights, **known, log_p_of=log_p_of)
         return replace(found, acat_v_log10_p=of_variants)
 
     def _test_cases(
-        self, group: Group, scores: np.ndarray, covariance: np.ndarray, across: np.ndarray,
-        weights: np.ndarray, rng: np.random.Generator,
+        self, group: Group, scored: Scored, covariance: np.ndarray, weights: np.ndarray,
+        rng: np.random.Generator,
     ) -> SetStatistics:  # fmt: skip
         """Return burden, SKAT and SKAT-O of cases and controls."""
-        u, within = weights * scores, weights[:, None] * covariance * weights
+        u, within = weights * scored[0], weights[:, None] * covariance * weights
         n_varied = np.count_nonzero(np.diagonal(within))
         if not n_varied:
             return SetStatistics()
         found = burden_of(u, within)
-        draws = self._draws(group, covariance, across, weights, rng) if n_varied > 1 else None
-        if draws is None:
-            found = self._with_saddle_point(group, weights, found)
-            if n_varied > 1:
-                return with_kernels(found, *log_p_of_kernels(u, within))
+        adjusted = partial(self._with_saddle_point, group, covariance, weights, found)
+        if n_varied == 1:
+            found = adjusted()
             log_p = -np.log(10) * found.burden_log10_p
             return with_kernels(found, log_p, log_p, 0.0)
+        if not _are_far(scored[1]).any():
+            return with_kernels(adjusted(), *log_p_of_kernels(u, within))
 
         def beyond() -> tuple[float, float, float]:
-            adjusted = self._with_saddle_point(group, weights, found)
-            kernels = self._adjust(group, u, within, adjusted)
-            return -np.log(10) * adjusted.burden_log10_p, *kernels
+            found = adjusted()
+            kernels = self._adjust(group, covariance, weights, u, found)
+            return -np.log(10) * found.burden_log10_p, *kernels
 
+        draws = self._draws(group, scored, covariance, weights, rng)
         logs, rho = draws.test(u, within, beyond)
         if found.burden_log10_p >= 0:
             z = z_of_log_p(logs[0])
@@ -173,30 +155,35 @@ class NullModel:
         return with_kernels(found, logs[1], logs[2], rho)
 
     def _with_saddle_point(
-        self, group: Group, weights: np.ndarray, found: SetStatistics
+        self, group: Group, covariance: np.ndarray, weights: np.ndarray, found: SetStatistics
     ) -> SetStatistics:
         """Return the tests with burden's by saddle-point approximation."""
         if not abs(found.beta) > NORMAL_BELOW * found.standard_error:
             return found
-        beta, error, _, log_p = self._fit_saddle_point(group, weights)
+        beta, error, _, log_p = self._fit_saddle_point(group, covariance, weights)
         return replace(found, beta=beta, standard_error=error, burden_log10_p=-log_p / np.log(10))
 
     def _fit_saddle_point(
-        self, group: Group, weights: np.ndarray, variants: np.ndarray | slice = slice(None)
-    ) -> list[float]:
+        self, group: Group, covariance: np.ndarray, weights: np.ndarray,
+        variants: np.ndarray | slice = slice(None),
+    ) -> list[float]:  # fmt: skip
         """Return beta, error, z and log p of the weighted sum of some variants."""
         tiles = group.iter_tiles(len(self._residuals), variants)
         burden = np.concatenate([weights @ tile for _, tile in tiles])
-        return [float(values[0]) for values in self._saddle.fit(burden[None])]
+        tile, scores, independent = self._saddle.score(burden[None])
+        variance = np.atleast_1d(weights @ covariance[variants][:, variants] @ weights)
+        fitted = self._saddle.test(scores, variance, independent, lambda far: tile[far])
+        return [float(values[0]) for values in fitted]
 
     def _adjust(
-        self, group: Group, u: np.ndarray, within: np.ndarray, found: SetStatistics
-    ) -> tuple[float, float]:
+        self, group: Group, covariance: np.ndarray, weights: np.ndarray, u: np.ndarray,
+        found: SetStatistics,
+    ) -> tuple[float, float]:  # fmt: skip
         """Return log p of SKAT and SKAT-O with variances that fit saddle-point p values."""
-        ratios = np.ones(len(u))
+        ratios, within = np.ones(len(u)), weights[:, None] * covariance * weights
         plain = u**2 / np.diagonal(within).clip(1e-300)
         for k in np.flatnonzero(plain > NORMAL_BELOW**2):
-            z = self._fit_saddle_point(group, np.ones(1), slice(k, k + 1))[2]
+            z = self._fit_saddle_point(group, covariance, np.ones(1), slice(k, k + 1))[2]
             ratios[k] = plain[k] / max(z * z, 1e-300)
         root = np.sqrt(ratios)
         within = root[:, None] * within * root
@@ -205,10 +192,10 @@ class NullModel:
             within = within * max(1.0, variance / within.sum())
         return log_p_of_kernels(u, within)[:2]
 
-    def _scores(self, group: Group) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def score(self, group: Group) -> Scored:
         """Return scores (m,), their covariance (m, m), and the covariates' coefficients (k, m).
 
-        Scores and covariance are 0 where covariates explain a variant.
+        Scores and covariance are 0 where covariates explain a variant. Cases are independent.
         """
         m, n, k = len(group.packed), *self._columns.shape
         scores, covariance, across = np.zeros(m), np.zeros((m, m)), np.zeros((m, k))
@@ -219,6 +206,7 @@ class NullModel:
             across += weighted @ self._columns[part]
         squares = np.diagonal(covariance).copy()
         coefficients = np.linalg.solve(self._within, across.T)
+        scores -= (self._columns.T @ self._residuals) @ coefficients
         covariance -= across @ coefficients
         covariance = (covariance + covariance.T) / 2
         explained = np.diagonal(covariance) <= UNVARIED * squares
@@ -226,14 +214,12 @@ class NullModel:
         return scores, covariance, coefficients
 
     def _draws(
-        self, group: Group, covariance: np.ndarray, across: np.ndarray, weights: np.ndarray,
+        self, group: Group, scored: Scored, covariance: np.ndarray, weights: np.ndarray,
         rng: np.random.Generator,
-    ) -> _Draws | None:  # fmt: skip
-        """Return draws of the weighted scores; None if the scores are nearly normal."""
-        variances = np.diagonal(covariance)
-        few = np.flatnonzero((variances < _NORMAL_FROM) & (variances > 0))
-        if not len(few):
-            return None
+    ) -> _Draws:  # fmt: skip
+        """Return draws of the weighted scores, which have this covariance."""
+        _, independent, across = scored
+        variances, few = np.diagonal(independent), np.flatnonzero(_are_far(independent))
         n = len(self._residuals)
         carriers = np.flatnonzero(group.find_carriers(n, few))
         dosages = np.empty((len(carriers), len(group.packed)))
@@ -242,11 +228,40 @@ class NullModel:
             dosages[low:high] = tile.T[carriers[low:high] - part.start]
         dosages = (dosages - self._columns[carriers] @ across) * weights
         dosages[:, variances <= 0] = 0
-        rest = weights[:, None] * covariance * weights
+        rest = weights[:, None] * independent * weights
         rest -= (dosages.T * self._variances[carriers]) @ dosages
         values, vectors = np.linalg.eigh(rest)
         root = np.sqrt(np.maximum(values, 0))[:, None] * vectors.T
+        if covariance is not independent:
+            sizes = weights * np.sqrt(np.where(variances > 0, variances, 1.0))
+            turn = nearest_map(independent, covariance) * sizes / sizes[:, None]
+            dosages, root = dosages @ turn, root @ turn
         return _Draws(self._fitted[carriers], dosages, root, rng)
+
+
+def nearest_map(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Return the symmetric A with A first A = second, for covariances (m, m) of scores.
+
+    Scores are in units of their deviations by the first. Of all maps of scores with the first
+    covariance to such with the second, A changes them least in mean square; it is R^-1 (R second
+    R)^1/2 R^-1, where R is the root of the first (Olkin and Pukelsheim 1982, The distance between
+    two random vectors with given dispersion matrices, doi:10.1016/0024-3795(82)90112-4). What has
+    no variance is mapped to 0.
+    """
+    sizes = np.sqrt(np.where(np.diagonal(first) > 0, np.diagonal(first), 1.0))
+    values, vectors = np.linalg.eigh(first / sizes / sizes[:, None])
+    second = second / sizes / sizes[:, None]
+    vectors = vectors[:, values > UNVARIED * values[-1]]
+    roots = np.sqrt(values[values > UNVARIED * values[-1]])
+    inner, turned = np.linalg.eigh(roots[:, None] * (vectors.T @ second @ vectors) * roots)
+    sides = vectors @ (turned / roots[:, None])
+    return (sides * np.sqrt(np.maximum(inner, 0))) @ sides.T
+
+
+def _are_far(covariance: np.ndarray) -> np.ndarray:
+    """Return which scores are far from normal, as that of few carriers among few cases is."""
+    variances = np.diagonal(covariance)
+    return (variances < _NORMAL_FROM) & (variances > 0)
 
 
 class _Draws:

@@ -18,8 +18,9 @@ from typing import Literal
 import numpy as np
 
 from genoviz.analyses.genotypes.association.design import make_design
-from genoviz.analyses.genotypes.association.set_scores import Group, NullModel
+from genoviz.analyses.genotypes.association.set_scores import NullModel
 from genoviz.analyses.genotypes.association.set_statistics import SetStatistics
+from genoviz.analyses.genotypes.association.set_variants import Group
 from genoviz.analyses.genotypes.products import allele_counts
 from genoviz.analyses.genotypes.selection import select_samples
 from genoviz.analyses.genotypes.sex_chromosomes import note_left_out, variants_of
