@@ -346,8 +346,20 @@ def test_sets_are_of_regions_or_of_ids(run, made):
     code, out, err = run(f"sets g.bed l.tsv --trait case {options}")
     found = genoviz.mixed_associate_sets(made, case, places, leave_out="none", **common)
     assert (code, "trait case (mixed): 300 samples, 2 of 2 sets tested" in err) == (0, True)
-    assert "trait case has two values and is tested as a number (mixed)" in err
+    told = "has two values and is tested as a number (mixed); --model mixed-logistic tests its odds"
+    assert f"trait case {told}" in err
     np.testing.assert_array_equal(column(out, "SKATO_NEG_LOG10_P"), found.skat_o_log10_p)
+    of_odds = options.replace("mixed", "mixed-logistic")
+    code, out, err = run(f"sets g.bed l.tsv --trait case {of_odds} --seed 4")
+    given = {"model": "logistic", "leave_out": "none", "seed": 4}
+    found = genoviz.mixed_associate_sets(made, case, places, **given, **common)
+    assert (code, "trait case (mixed-logistic): 300 samples, 2 of 2" in err) == (0, True)
+    assert f"note: {found.notes[0]}" in err
+    for title in ("BURDEN_BETA", "SKATO_NEG_LOG10_P"):
+        np.testing.assert_array_equal(column(out, title), found.columns[title])
+    code, out, err = run(f"sets g.bed l.tsv --trait y {of_odds}")
+    told = "the phenotype has 300 values; a logistic model needs two, such as 1 for controls and"
+    assert (code, out, told in " ".join(err.split())) == (1, "", True)
     Path("none.tsv").write_text("g1\tnobody\n")
     for file, option, status, words in (
         ("r.gff3", "--feature CDS", 1, "r.gff3: has no features of type CDS, needs one at least"),

@@ -49,12 +49,18 @@ class Model(StrEnum):
     linear = "linear"
     logistic = "logistic"
     mixed = "mixed"
+    mixed_logistic = "mixed-logistic"
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether there is a random effect."""
+        return self in (Model.mixed, Model.mixed_logistic)
 
 
 @refuses_idle_options
 @ignores(
-    "without --model mixed, as sets are then tested on the CPU",
-    lambda given: given["model"] != "mixed" and given["backend"] == "cuda",
+    "without a mixed model, as sets are then tested on the CPU",
+    lambda given: not given["model"].is_mixed and given["backend"] == "cuda",
     "backend",
 )
 @with_examples(
@@ -62,6 +68,8 @@ class Model(StrEnum):
     "genoviz geno sets cohort.bed regions.bed --pheno traits.csv --max-maf 0.05 -o sets.tsv",
     "genoviz geno sets cohort.bed members.tsv --pheno traits.csv --weights none -o sets.tsv",
     "genoviz geno sets cohort.bed genes.gff3.gz --pheno traits.csv --model mixed -o sets.tsv",
+    "genoviz geno sets cohort.bed genes.gff3.gz --pheno traits.csv --trait case --model "
+    "mixed-logistic -o sets.tsv",
 )
 def sets(
     genotypes: io.GenotypesArgument,
@@ -100,8 +108,9 @@ def sets(
     model: Annotated[
         Model,
         option(
-            "auto: linear, or logistic for cases and controls. mixed: for related samples, with a "
-            "random effect of the variants on other chromosomes."
+            "auto: linear, or logistic for cases and controls. For related samples, with a random "
+            "effect of the variants on other chromosomes: mixed (trait as number), mixed-logistic "
+            "(cases and controls, also few)."
         ),
     ] = Model.auto,
     mixed: MixedOptions,
@@ -135,10 +144,14 @@ def sets(
         }
         if model is Model.auto:
             model = Model.logistic if taken.is_binary else Model.linear
-        elif taken.is_binary and model is not Model.logistic:
-            print_notes(f"trait {name} has two values and is tested as a number ({model})")
-        if model is Model.mixed:
+        elif taken.is_binary and model in (Model.linear, Model.mixed):
+            print_notes(
+                f"trait {name} has two values and is tested as a number ({model}); --model "
+                f"{'mixed-logistic' if model.is_mixed else 'logistic'} tests its odds"
+            )
+        if model.is_mixed:
             common |= {"backend": backend.value, **mixed.values}
+            common["model"] = "linear" if model is Model.mixed else "logistic"
             steps = iter_mixed_associate_sets(found, taken.values, named, **common)
         else:
             steps = iter_associate_sets(found, taken.values, named, model=model.value, **common)
