@@ -18,8 +18,7 @@ from genoviz_app.pages.genotypes.association.choices import (
     LEFT_OUT,
     LINEAR,
     LOGISTIC,
-    MIXED,
-    MIXED_OF_ALL,
+    OF_NUMBERS,
 )
 from genoviz_app.pages.genotypes.association.choices import MODELS as SNP_MODELS
 from genoviz_app.parts.column_widths import IDENTIFIER, POSITION
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 AUTO = "auto"
 MODELS = {
     "Automatic": AUTO, "Linear": LINEAR, "Logistic": LOGISTIC,
-    **{SNP_MODELS[name].label: name for name in (MIXED, MIXED_OF_ALL)},
+    **{model.label: name for name, model in SNP_MODELS.items() if name in LEFT_OUT},
 }  # fmt: skip
 WEIGHTS = {"Beta (1, 25)": "beta", "None": "none"}
 GENE = "gene"
@@ -55,7 +54,7 @@ class SetRequest:
     Attributes
     ----------
     model
-        As of ``genoviz geno sets``, or ``mixed-all``, which leaves no chromosome out.
+        As of ``genoviz geno sets``; with ``-all``, mixed models leave no chromosome out.
     max_maf, weights, min_variants, seed
         The options.
     feature
@@ -194,6 +193,7 @@ def iter_test_sets(
         model = LOGISTIC if is_binary else LINEAR
     if model in LEFT_OUT:
         options["leave_out"] = LEFT_OUT[model]
+        options["model"] = LINEAR if model in OF_NUMBERS else LOGISTIC
         steps = iter_mixed_associate_sets(genotypes, design.phenotype, sets.rows, **options)
     else:
         steps = iter_associate_sets(genotypes, design.phenotype, sets.rows, model=model, **options)
@@ -202,10 +202,10 @@ def iter_test_sets(
     variants, drawn = _as_variants(genotypes, sets)
     request = replace(request, source=source)
     note = f"{design.trait} has two values and is tested as a number." if is_binary else ""
-    words = f"{words[0].lower()}{words[1:]}"
+    words = words if words[:2].isupper() else f"{words[0].lower()}{words[1:]}"
     found = SetScan(
         request, design.trait, title, words, sets, tests, variants, drawn,
-        "" if model == LOGISTIC else note,
+        note if model in OF_NUMBERS else "",
     )  # fmt: skip
     yield Progress("Ready", 1.0, found)
 

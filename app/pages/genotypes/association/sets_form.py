@@ -14,7 +14,7 @@ import panel_material_ui as pmui
 from genoviz.errors import GenovizError, ParameterError
 from genoviz.io.genotypes.variant_tables import has_features
 from genoviz_app.opening.files import iter_open_source
-from genoviz_app.pages.genotypes.association.choices import LOGISTIC, chosen_design, why_no_cases
+from genoviz_app.pages.genotypes.association.choices import OF_NUMBERS, chosen_design, why_no_cases
 from genoviz_app.pages.genotypes.association.form import (
     FIELDS_WRAP,
     MIXED_WORDS,
@@ -105,7 +105,9 @@ class SetsForm(ScanControls):
         )  # fmt: skip
         self.model = pmui.Select(
             label="Model", options=MODELS, value=AUTO, width=170, **FIELD,
-            description=f"Automatic: linear, or logistic for cases and controls. {MIXED_WORDS}",
+            description="Automatic: linear, or logistic for cases and controls. "
+            f"{MIXED_WORDS}. GLMM: the logistic mixed model, for related cases and controls, also "
+            "few",
         )  # fmt: skip
         self.max_maf = pmui.FloatInput(
             label="Max. MAF", value=0.01, start=1e-9, end=0.5, step=0.01, width=132, **FIELD,
@@ -164,7 +166,7 @@ class SetsForm(ScanControls):
         state, request = self._state, self.request
         try:
             design = chosen_design(state)
-            if request.model == LOGISTIC:
+            if request.model not in (AUTO, *OF_NUMBERS):
                 design = design.of_cases()
             if not request.source:
                 raise ParameterError(f"no sets are named. {SOURCE_WORDS} on the server")

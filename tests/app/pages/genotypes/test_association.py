@@ -883,6 +883,7 @@ def regions(tmp_path, state):
         ("ill", "auto", []),
         ("height", "mixed", ["--model", "mixed"]),
         ("ill", "mixed-all", ["--model", "mixed", "--leave-out", "none"]),
+        ("ill", "mixed-logistic", ["--model", "mixed-logistic"]),
     ],
 )
 def test_sets_are_tested_and_saved_as_the_command_does(
@@ -913,7 +914,7 @@ def test_sets_are_tested_and_saved_as_the_command_does(
     saved = [pd.read_csv(path, sep="\t") for path in (own, theirs)]
     pd.testing.assert_frame_equal(*saved, check_exact=True)
     words = {"auto": "logistic" if trait == "ill" else "linear", "mixed": "mixed (LOCO)",
-             "mixed-all": "mixed (no LOCO)"}[model]  # fmt: skip
+             "mixed-all": "mixed (no LOCO)", "mixed-logistic": "GLMM (LOCO)"}[model]  # fmt: skip
     assert f"{trait} ({words}): 3 of 4 sets of regions.bed tested in" in form.said.object
     is_told = "ill has two values and is tested as a number" in form.said.object
     assert is_told == (words == "mixed (no LOCO)")
@@ -965,6 +966,11 @@ def test_sets_without_variants_and_wrong_links_are_said(state, session, tmp_path
     panel.form.run()
     poll_until(session.poll, lambda: "has none of the 40 variants in a set" in session.problem)
     assert panel.scan is None
+    for model in ("mixed-logistic", "mixed-logistic-all"):
+        panel.form.request = read_request(f"sets:model={model},source={path}")
+        panel.form.run()
+        assert "values; a logistic model needs two, such as 1" in panel.form.said.object
+        assert panel.form.said.object.count("height has") == 1
     for text, words in (
         ("sets:max_maf=x", "needs a number"),
         ("sets:model=no", "no 'model=no'"),
