@@ -18,6 +18,7 @@ from bokeh.models import (
     Title,
 )
 
+from genoviz_app.parts.words import shorten
 from genoviz_app.plots.empty_note import EmptyNote
 from genoviz_app.plots.graph_picture import FAINT, GROUND, plain_figure
 from genoviz_app.plots.prediction import padded_ends
@@ -31,7 +32,7 @@ GENE_COLUMNS = ("left", "right", "bottom", "top", "y", "label_x", "name", "says"
 BOX_COLOUR, DOT_COLOUR, MEDIAN_COLOUR, MEAN_COLOUR = "#4fb3e8", "#8fa1b8", "#e3eaf3", "#ffb454"
 HALF, SHARE_HALF = 0.32, 0.36
 BOX_COLUMNS = ("left", "right", "bottom", "top", "x", "low", "high", "median", "mean", "says")
-MAX_DOTS = 1_500
+MAX_DOTS, MAX_LETTERS = 1_500, 15
 USUAL_WIDTH, LETTER_WIDTH = 600, 6.6
 """Width of the plot before it is laid out, and of a letter of the words above it, px."""
 
@@ -213,7 +214,9 @@ class GenotypeBoxes:
         self.plot.yaxis[0].update(visible=False, axis_label=None)
         self.plot.ygrid.visible = False
 
-    def show(self, groups: list[np.ndarray], names: list[str], label: str) -> None:
+    def show(
+        self, groups: list[np.ndarray], names: list[str], label: str, *, has_cases: bool
+    ) -> None:
         """Draw the values of each genotype, float64 without NaN, above its name."""
         is_share = is_two_valued(np.concatenate([*groups, np.empty(0)]))
         columns = share_columns(groups) if is_share else box_columns(groups)
@@ -226,7 +229,8 @@ class GenotypeBoxes:
         self.plot.x_range.update(start=-0.5, end=n - 0.5)
         self._ticker.ticks = list(range(n))
         self.plot.xaxis[0].major_label_overrides = dict(enumerate(names))
-        said = f"Share with the higher {label}" if is_share else label
+        of_two = "Share of cases" if has_cases else "Share of higher"
+        said = of_two if is_share else shorten(label, MAX_LETTERS)
         self.plot.yaxis[0].update(visible=True, axis_label=said)
         self.plot.ygrid.visible = True
 

@@ -146,7 +146,7 @@ class AssociationForm(ScanControls):
         self.why_numbers, self._of_cases, self._of_numbers = "", FALLBACK, LINEAR
         self.model = pmui.Select(
             label="Model", options={model.label: name for name, model in MODELS.items()},
-            value=LINEAR, disabled_options=OF_CASES, width=150, **FIELD,
+            value=LINEAR, disabled_options=OF_CASES, width=190, **FIELD,
         )  # fmt: skip
         self.coding = CodingFields(state, width=150, **FIELD)
         self.conditions = ConditionChips(state, self._run_again)

@@ -216,14 +216,17 @@ class SnpCard:
             self.boxes.show_nothing()
             return
         try:
-            groups = facts.groups(trait_of(state, values).values)
+            trait = trait_of(state, values)
         except ParameterError:  # the column has another type than selected; the form says so
-            groups = []
+            self.boxes.show_nothing()
+            return
+        groups = facts.groups(trait.values)
         if not any(map(len, groups)):
             self.boxes.show_nothing()
             return
         names = genotype_names(state.subject, facts.variant)
-        self.boxes.show(groups, box_labels(names, groups), state.trait)
+        labels = box_labels(names, groups)
+        self.boxes.show(groups, labels, state.trait, has_cases=trait.is_binary)
 
     def _on_alleles(self, found: GraphAlleles) -> None:
         self._sites = found.sites
