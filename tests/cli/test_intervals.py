@@ -178,6 +178,8 @@ def test_other_names_of_contigs_are_noted(run, tmp_path):
     code, out, err = run("count", a, b)
     assert (code, out) == (0, "chr1\t0\t10\t1\nchrM\t0\t10\t0\n")
     assert err == "note: Contigs are renamed: 1 to chr1, MT to chrM.\n"
+    (tmp_path / "b.genome").write_text("chr1\t50\nchrM\t40\n")
+    assert err == run("depth", b, "-g", tmp_path / "b.genome")[2]
     code, out, err = run("count", a, b, "--no-map-contigs")
     assert (out, err) == ("chr1\t0\t10\t0\nchrM\t0\t10\t0\n", "")
 
@@ -222,6 +224,9 @@ def test_json_has_the_numbers(run, tmp_path):
     assert (found["fractions"], found["mean_depths"]) == ([0.5, 0], [0.6, 0])
     found = json.loads(run("depth", b, "--json")[1])
     assert (found["n_steps"], found["covered_bases"], found["max_depth"]) == (3, 10, 2)
+    (tmp_path / "none.bed").write_text("")
+    found = json.loads(run("depth", tmp_path / "none.bed", "--json")[1])
+    assert (found["n_steps"], found["covered_bases"], found["max_depth"]) == (0, 0, 0)
     written = tmp_path / "out.bed"
     found = json.loads(run("count", a, b, "--json", "-o", written)[1])
     assert (found["counts"], found["files"]) == ([], [str(written)])

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from genoviz.errors import FileFormatError, GenovizError
+from genoviz.model import temporary_file
 from genoviz.model.temporary_file import TemporaryFile, TemporaryFolder
 
 
@@ -93,6 +94,7 @@ def test_a_disk_that_becomes_full_is_told_in_a_sentence(folder):
 
 MAKE_ONE = """
 import sys
+from genoviz.model import temporary_file
 from genoviz.model.temporary_file import TemporaryFolder
 folder = TemporaryFolder("kind")
 (folder.path / "upload.gfa").write_text("S")
@@ -129,3 +131,25 @@ def test_folders_of_killed_processes_go_and_those_in_use_stay(folder):
         assert not used.exists(), "it was removed at the end"
     names = {"kindred", "kind-file", "kind-link", other.path.name}
     assert {path.name for path in folder.iterdir()} == names
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="open files cannot be listed")
+def test_a_folder_that_was_taken_for_left_is_not_held(folder, monkeypatch):
+    """Another process removed it after it was made, and before it was locked."""
+    lock_folder, removed = temporary_file._lock_folder, []
+
+    def lock_too_late(path, *, waits=False):
+        lock = lock_folder(path, waits=waits)
+        if not removed:
+            path.rmdir()
+            removed.append(path)
+        return lock
+
+    monkeypatch.setattr(temporary_file, "_lock_folder", lock_too_late)
+    made = TemporaryFolder("kind")
+    places = list(Path("/proc/self/fd").iterdir())
+    held = [str(place.readlink()) for place in places if place.is_symlink()]
+    assert made.path.is_dir()
+    assert made.path not in removed
+    assert not any(str(removed[0]) in name for name in held)
+    made.remove()

@@ -27,6 +27,8 @@ def parse_region(text: str, contigs: Iterable[str]) -> PathRegion:
     --------
     >>> parse_region("1:1,000-2,500", ["chr1", "HLA:9"])
     PathRegion(path='chr1', start=1000, end=2500)
+    >>> parse_region("1", ["chr1"]).path, parse_region("1", ["chr1"]).start
+    ('chr1', 0)
     >>> parse_region("chr1:7", ["chr1"]).end, parse_region("HLA:9", ["HLA:9"]).path
     (8, 'HLA:9')
     """

@@ -56,6 +56,11 @@ def test_exact_tests_are_generalised_least_squares(leave_out):
     assert found.n_samples == len(USED)
 
 
+def test_a_phenotype_that_covariates_explain_is_refused():
+    with pytest.raises(ParameterError, match="explain the phenotype entirely"):
+        mixed_associate_sets(GENOTYPES, 2 * AGE + 1, SETS, **OPTIONS)
+
+
 def test_calibrated_tests_are_near_and_refined_ones_exact(monkeypatch):
     options = {**OPTIONS, "tests": "calibrated"}
     plain = mixed_associate_sets(GENOTYPES, PHENOTYPE, SETS, refine_below=0, **options)

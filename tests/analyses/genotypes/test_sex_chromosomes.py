@@ -293,6 +293,32 @@ def test_associations_are_plinks(drawn, plink, tmp_path, model, x_model):
         np.testing.assert_allclose(scan.p[rows], numbers(table["P"]), rtol=1e-4)
 
 
+@pytest.mark.parametrize("x_model", ["haploid", "diploid"])
+def test_frequencies_of_scans_are_of_the_copies_of_those_who_are_tested(drawn, x_model):
+    """With children of others too; a heterozygous call of one copy counts as half of one."""
+    genotypes, trait, codes = drawn
+    trait = trait.copy()
+    trait[::3] = np.nan
+    fathers, family = np.where(np.arange(N) % 4 == 2, "s1", "0"), np.full(N, "f")
+    samples = replace(genotypes.samples, father_ids=fathers, family_ids=family)
+    genotypes = replace(genotypes, samples=samples)
+    scan = associate(genotypes, trait, x_model=x_model)
+    sexes, all_of = genotypes.samples.sexes, np.full(N, True)
+    is_male = sexes == 1
+    # At X sex is a covariate, so that of each sample must be known.
+    for place, tested, one_copy in (
+        (X, sexes > 0, is_male), (Y, is_male, is_male), (MT, all_of, all_of)
+    ):  # fmt: skip
+        for j in range(place.start, place.stop):
+            n_copies = n_counted = 0
+            for i in np.flatnonzero(~np.isnan(trait) & tested):
+                dosage = DOSAGE[codes[i, j]]
+                if not np.isnan(dosage):
+                    n_copies += 1 if one_copy[i] else 2
+                    n_counted += dosage / 2 if one_copy[i] else dosage
+            assert scan.a1_frequency[j] == pytest.approx(n_counted / n_copies), j
+
+
 @pytest.mark.parametrize("x_model", [1, 2])
 def test_tests_conditional_on_a_variant_of_x_are_plinks(drawn, plink, tmp_path, x_model):
     genotypes, trait, _ = drawn

@@ -1,5 +1,6 @@
 """Layouts from coarse to fine: their views of the paths, their stress, and odd graphs."""
 
+from collections import Counter
 from dataclasses import replace
 from itertools import pairwise
 
@@ -12,6 +13,7 @@ from genoviz.analyses.graph.layout import multilevel as multilevel_module
 from genoviz.analyses.graph.layout.levels import (
     MultilevelDesign,
     draw_sweep_seeds,
+    evenness,
     iter_levels,
     level_spacings,
     order_strips,
@@ -54,6 +56,24 @@ def paths_of_level(level):
         list(zip(rows[a : b - 1, 0].tolist(), positions[a : b - 1].tolist(), strict=True))
         for a, b in pairwise(starts)
     ]
+
+
+@pytest.mark.parametrize("repeats", [1, 40])
+def test_evenness_is_the_inverse_simpson_index_of_the_visits(repeats, backend):
+    """Estimated from pairs of visits; a path that goes round a few nodes lowers it."""
+    looping = make_graph([30] * 60, [range(1, 61), [*range(1, 8)] * repeats])
+    records = build_path_records(looping)
+    spacings = level_spacings(path_lengths(records), looping.n_steps)
+    *_, (levels, _) = iter_levels(records, spacings, 120, n_workers=1, backend="cpu")
+    assert len(levels) > 1
+    for level in levels:
+        paths = paths_of_level(level)
+        visits = Counter(point >> level.has_ends for path in paths for point, _ in path)
+        moved = replace(level, records=array_module(backend).asarray(level.records))
+        n = visits.total()
+        index = n * (n - 1) / sum(count * (count - 1) for count in visits.values())
+        assert evenness(moved, 10**6, 120, backend) == int(index)
+        assert evenness(moved, 2, 120, backend) == 2
 
 
 @pytest.mark.parametrize("is_long", [False, True])

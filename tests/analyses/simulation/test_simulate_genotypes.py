@@ -41,6 +41,8 @@ def test_genotypes_have_the_frequencies_and_the_table_that_was_asked_for():
     assert variants.is_sorted
     assert (variants.allele1 != variants.allele2).all()
     assert len(set(variants.ids.tolist())) == 60
+    assert np.bincount(genotypes.samples.sexes, minlength=3).tolist()[0] == 0
+    assert 850 < (genotypes.samples.sexes == 1).sum() < 1_150
 
 
 def test_linkage_falls_with_the_distance_and_ends_with_the_contig():

@@ -4,6 +4,7 @@ import collections
 import gzip
 import os
 import pathlib
+import struct
 import subprocess
 import sys
 
@@ -296,6 +297,21 @@ def test_an_index_without_lines_is_not_used(tmp_path):
     whole.write_bytes(real_data("intervals/paired_chr2L.cram").read_bytes())
     whole.with_name("whole.cram.crai").write_bytes(gzip.compress(b""))
     assert len(read_intervals(whole, region="chr2L:0-1,000,000")) > 100
+
+
+@pytest.mark.parametrize(("begins", "ends"), [(9, 3), (3, 1 << 40), (1 << 40, 1 << 41)])
+def test_a_stretch_of_an_index_that_is_none_is_told(tmp_path, begins, ends):
+    """That ends before it begins, or lies behind the end of the file; in blocks of BGZF."""
+    path, index = tmp_path / "small.bam", tmp_path / "small.bam.bai"
+    path.write_bytes(real_data("intervals/paired_chr2L.bam").read_bytes())
+    index_reads(path, ".bai")
+    content = bytearray(index.read_bytes())
+    n_bins, _, n_chunks = struct.unpack_from("<3i", content, 8)
+    assert n_bins > 0 < n_chunks
+    struct.pack_into("<2Q", content, 20, begins << 16, ends << 16)
+    index.write_bytes(content)
+    with pytest.raises(FileFormatError, match=r"the index of small.bam is damaged"):
+        read_intervals(path, region="chr2L:0-1,000,000")
 
 
 def index_reads(path, ending):

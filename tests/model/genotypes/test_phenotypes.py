@@ -63,7 +63,8 @@ def test_records_belong_to_samples_of_their_family():
     taken, owners = records.find_owners(samples("aab", ["1", "2", "1"]))
     assert owners.tolist() == [0, 2, 1, 1]
     assert taken.columns["y"].tolist() == [1, 2, 3, 4]
-    assert records.find_owners(SampleTable.from_ids(["b", "a"]))[1].tolist() == [1, 0, 1, 1, 0]
+    known, owners = records.find_owners(SampleTable.from_ids(["b", "a"]))
+    assert (owners.tolist(), known.notes) == ([1, 0, 1, 1, 0], ())
 
 
 def test_rows_without_known_names_are_in_the_order_of_the_samples_if_asked():

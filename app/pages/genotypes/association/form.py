@@ -70,7 +70,7 @@ SHRINKS = """@media (max-width: 1560px) {{
   :host {{ width: {0}px !important; min-width: {0}px !important; flex: 0 0 {0}px !important; }}
   :host > div {{ width: 100% !important; min-width: 0 !important; }} }}"""
 NARROW_WIDTHS = {"trait": 154, "type": 132, "covariates": 160}
-MODEL_WIDTHS = 166, 126, 108
+MODEL_WIDTHS = 192, 126, 108
 """Widths of the fields in a window of at most 1560 px, px, where they fit in one row."""
 
 

@@ -34,7 +34,7 @@ from genoviz_app.opening.genome_files import (
 )
 from genoviz_app.pages.offtargets import OffTargetsPage
 from genoviz_app.pages.offtargets.hits.alignment_html import dots_html, stacked_html
-from genoviz_app.pages.offtargets.hits.bulge_kinds import KIND_SIZES
+from genoviz_app.pages.offtargets.hits.bulge_kinds import KIND_SIZES, kind_of, kinds_of
 from genoviz_app.pages.offtargets.hits.card import HitCard, card_html, flank_of, masked_in
 from genoviz_app.pages.offtargets.hits.exports import caption_of, iter_write_found, write_figure
 from genoviz_app.pages.offtargets.hits.figures import PlacesPanel, make_cells
@@ -488,6 +488,11 @@ def test_the_card_reads_the_bases_around_a_hit(result):
     assert "20,001-20,023" in text
     assert "20000 to 20023" in text
     assert "after base 20,017" in text
+    assert "Bulge" not in text
+    bulged = int(np.flatnonzero(hits.bulge_sizes == 1)[0])
+    kind = kinds_of(result.query)[int(kind_of(result, np.array([bulged]))[0])]
+    text = card_html(result, bulged, flank_of(result, bulged, 9))
+    assert f"<dt>Bulge</dt><dd>{kind}</dd>" in text
 
 
 def test_places_are_read_and_written(result):
@@ -850,7 +855,7 @@ def test_the_page_keeps_what_is_looked_at_while_hits_arrive(session, growing):
     after = state.result
     assert after is shown[-1].result
     assert (after.hits.guide_ids[state.hit], after.hits.positions[state.hit]) == hit
-    assert after.pams.names[state.filter.pam] == name
+    assert state.filter.pam == after.pams.names.index(name)
     assert state.filter.strand == 1
     poll_until(poll, lambda: state.found.result is after)
     poll_until(poll, lambda: page.hits._shown.result is after)

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import gzip
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from genoviz.errors import ParameterError
 from genoviz.io.graph.gfa import read_gfa
 from genoviz.model import PathRegion
-from genoviz_app.pages.pangenome.cut_and_keep import ANNOTATION, PICKED, REGION, SEEN, CutAndKeep
+from genoviz_app.pages.pangenome.cut_and_keep import (
+    ANNOTATION,
+    PICKED,
+    REGION,
+    SEEN,
+    CutAndKeep,
+    KeptPart,
+    writer_of,
+)
 from genoviz_app.pages.pangenome.layout_view import LayoutView
 from genoviz_app.parts.file_button import write_to_bytes
 from tests.app.conftest import poll_until
@@ -69,6 +79,13 @@ def test_a_region_is_measured_and_written_as_every_kind_of_file(kept, tmp_path):
         b"ACGT",
     ]
     assert download(kept, "Names of the nodes, text")[1] == b"s1\ns2\n"
+
+
+@pytest.mark.parametrize("kind", ["Bases of the nodes, FASTA", "Bases of the paths' pieces, FASTA"])
+def test_bases_that_a_graph_has_not_are_not_written(kept, kind):
+    graph = replace(kept.graph, node_sequences=None)
+    with pytest.raises(ParameterError, match="the graph has no sequences"):
+        writer_of(KeptPart(graph, np.arange(2), 6, 2), kind)
 
 
 def test_another_graph_has_nothing_kept_until_it_is_measured(kept):
