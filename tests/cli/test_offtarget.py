@@ -17,6 +17,7 @@ import typer
 from genoviz import Sequences, find_offtargets
 from genoviz.cli.offtargets import query
 from genoviz.cli.offtargets.query import Device, parse_device
+from genoviz.cli.offtargets.results import print_summary
 from genoviz.io.files import file_source
 from tests.conftest import real_data
 from tests.oracles.offtargets import find_sites
@@ -262,6 +263,19 @@ def test_counts_alone_are_those_of_the_hits(run, genome, tmp_path):
         assert found["n_hits"] > 0
     assert run(*options, *more, "--count-only", "-o", "counts.tsv.gz")[:2] == (0, "")
     assert gzip.decompress((tmp_path / "counts.tsv.gz").read_bytes()).decode() == out
+
+
+def test_the_summary_has_as_many_columns_as_the_guide_with_most_mismatches(capsys):
+    guides = [
+        {"id": "a", "guide": "ACGT", "is_found": True, "by_mismatches": [1, 0, 20]},
+        {"id": None, "guide": "GATTACA", "is_found": True, "by_mismatches": [3]},
+    ]
+    sizes = {"n_hits": 24, "n_guides": 2, "n_contigs": 1, "n_bases": 900, "is_graph": False}
+    seconds = dict.fromkeys(("genome", "search", "writing"), 0.0)
+    print_summary({"guides": guides, "seconds": seconds, **sizes})
+    rows = [line.split() for line in capsys.readouterr().err.splitlines()]
+    assert rows[0][-3:] == ["0", "1", "2"]
+    assert rows[1:3] == [["a", "1", "0", "20"], ["GATTACA", "3", "0", "0"]]
 
 
 def test_the_closest_are_the_first_with_the_fewest_mismatches(run, genome):

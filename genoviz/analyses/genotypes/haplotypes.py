@@ -62,10 +62,10 @@ def _r2_of_kind(
         return r2_of_counts(_joint_counts(part, *pairs), at_least=at_least)
     is_male = haploid_samples(genotypes, kind)
     of_males = _joint_counts(select_samples(part, is_male), *pairs)
-    of_males[:, 1] = of_males[:, :, 1] = 0  # a heterozygous male is an error
     others = np.zeros_like(of_males)
     if kind == Kind.X:
         others = _joint_counts(select_samples(part, ~is_male), *pairs)
+    # A heterozygous male is an error, and not counted.
     return r2_of_counts(others, of_males[:, ::2, ::2], at_least=at_least)
 
 

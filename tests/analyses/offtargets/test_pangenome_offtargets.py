@@ -156,11 +156,12 @@ def test_each_path_has_what_searching_it_alone_finds(graph, data):
 def test_small_graphs(monkeypatch, paths):
     monkeypatch.setattr(path_offtargets, "PLACES_AT_ONCE", 3)
     monkeypatch.setattr(pangenome, "PLACES_AT_ONCE", 3)
+    monkeypatch.setattr(pangenome, "_FIRST_GUIDES", 1)
     graph = make_spelled_graph(["ACGTTGCARG", "A", "CG", "TTGACCATGG", "*4"], paths)
     texts = Sequences.from_records((str(i), spell_path(graph, i)) for i in range(graph.n_paths))
     guides, pattern = ["ACGTTNN", "TGACCNN", "AAAAANN"], "NNNNNRG"
-    for bulge in (0, 1):
-        options = {"max_mismatches": 3, "dna_bulge": bulge, "rna_bulge": bulge}
+    for bulge, limits in ((0, 3), (1, 3), (0, [1, 3, 2])):
+        options = {"max_mismatches": limits, "dna_bulge": bulge, "rna_bulge": bulge}
         found = find_offtargets_on_graph(graph, guides, pattern, backend="cpu", **options)
         assert places_of(found) == search_alone(texts, guides, pattern, **options)
         check_sites(graph, found)
