@@ -36,7 +36,11 @@ from genoviz_app.pages.genotypes.quality.thresholds import (
     write_thresholds,
 )
 from genoviz_app.pages.genotypes.samples.components_panel import colour_by
-from genoviz_app.pages.genotypes.samples.relationship_view import bin_means, degree_of
+from genoviz_app.pages.genotypes.samples.relationship_view import (
+    _pair_ends,
+    bin_means,
+    degree_of,
+)
 from genoviz_app.pages.genotypes.state import NOBODY
 from genoviz_app.parts.questions import Question
 from genoviz_app.plots.histograms import Bins, bin_values
@@ -763,6 +767,10 @@ def test_cells_of_a_heat_map_are_means():
     starts = np.linspace(0, 23, 5, endpoint=False).astype(int)
     block = values[np.ix_(order[starts[1] : starts[2]], order[2:4])]
     assert cells[1, 1] == pytest.approx(block.mean(), rel=1e-5)
+    pairs = values[np.triu_indices(23, 1)]
+    assert _pair_ends(values) == (pairs.min(), pairs.max())
+    assert _pair_ends(np.full((3, 3), 0.25)) == (-0.25, 0.75)
+    assert _pair_ends(np.ones((1, 1))) == (0.0, 1.0)
     assert degree_of([0.0, 0.13, 0.5, 1.0]).tolist() == [
         "unrelated", "3rd degree", "1st degree", "twins"
     ]  # fmt: skip

@@ -867,6 +867,11 @@ def test_the_page_keeps_what_is_looked_at_while_hits_arrive(session, growing):
     page.hits._on_row(0)
     wanted = listed.result.hits.positions[listed.rows[0]]
     assert state.result.hits.positions[state.hit] == wanted
+    poll_until(poll, lambda: len(page.guides.table.table.value) > 1)
+    for guide in (0, 1, -1):
+        state.change(guide=guide)
+        assert page.guides.all_button.visible == (guide >= 0)
+        assert page.guides.table.table.selection == ([guide] if guide >= 0 else [])
     page.close()
 
 

@@ -30,6 +30,7 @@ from genoviz_app.opening.companions import AnnotationFile
 from genoviz_app.opening.genome_files import Genome, OpenGenome
 from genoviz_app.opening.graph_files import OpenGraph
 from genoviz_app.pages.offtargets import OffTargetsPage
+from genoviz_app.pages.offtargets.hits import card
 from genoviz_app.pages.offtargets.hits.card import (
     MAX_LISTED,
     card_html,
@@ -298,7 +299,7 @@ def test_files_have_haplotypes_and_reference(result, tmp_path):
         assert len((tmp_path / f"hits.{ending}").read_text().splitlines()) >= len(found)
 
 
-def test_the_card_lists_places(result):
+def test_the_card_lists_places(result, monkeypatch):
     row = int(np.flatnonzero(result.sites.found.n_places == result.sites.found.n_places.max())[0])
     text = haplotypes_html(result, row)
     places = result.sites.found.places([row])
@@ -306,6 +307,10 @@ def test_the_card_lists_places(result):
     assert f"In {int(result.sites.n_with[row])} of 6 haplotypes" in text
     start = int(places.starts[0])
     assert f"{start + 1:,}-{start + 23:,}" in text
+    assert "are listed" not in text
+    monkeypatch.setattr(card, "MAX_LISTED", 2)
+    text = haplotypes_html(result, row)
+    assert (text.count("<li>"), "the first 2 are listed" in text) == (2, len(places) > 2)
 
 
 def test_a_graph_without_sequences_or_paths_is_refused(gfa, tmp_path):

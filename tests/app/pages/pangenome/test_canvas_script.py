@@ -215,7 +215,10 @@ def test_a_view_that_crosses_another_size_keeps_its_scale_and_the_server_hears_o
     view.size = (400, 200)
     view._send_msg = lambda _message: None
     view._handle_msg(sent[0])
+    answers = []
+    view._send_msg = answers.append
     view.look_at(Viewport(1000, 1400, 0, 200, 400, 200))
+    assert [answers[0][name] for name in ("moves", "sizes")] == [0, sent[0]["sizes"]]
     for message in sent[1:]:
         view._handle_msg(message)
     assert shown == [1000, 1400, 50, 150]
