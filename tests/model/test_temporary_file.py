@@ -147,9 +147,11 @@ def test_a_folder_that_was_taken_for_left_is_not_held(folder, monkeypatch):
 
     monkeypatch.setattr(temporary_file, "_lock_folder", lock_too_late)
     made = TemporaryFolder("kind")
+    assert temporary_file._lock_folder(made.path) is None
     places = list(Path("/proc/self/fd").iterdir())
     held = [str(place.readlink()) for place in places if place.is_symlink()]
     assert made.path.is_dir()
     assert made.path not in removed
     assert not any(str(removed[0]) in name for name in held)
+    assert held.count(str(made.path)) == 1
     made.remove()

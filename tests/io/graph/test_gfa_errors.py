@@ -41,6 +41,14 @@ BAD_TEXTS = {
         gfa("S 1 A", "S 2"),
         "line 2: segment has 2 fields, needs 3 (S, name, sequence)",
     ),
+    "a name that ends a step": (
+        gfa("S a,+b A", "S a+,b A"),
+        "line 2: segment name 'a+,b' has a sign before a comma, which path lines cannot hold",
+    ),
+    "another name that ends a step": (
+        gfa("S a-,b A"),
+        "line 1: segment name 'a-,b' has a sign before a comma, which path lines cannot hold",
+    ),
     "two paths of one name": (
         gfa("S 1 A", "P x 1+ *", "P y 1+ *", "P x 1-,1+ *"),
         "line 4: path 'x' is there already on line 2, needs a name of its own",
