@@ -175,6 +175,26 @@ def test_single_step_needs_a_pedigree(panel):
     assert panel._rows.hidden == ()
 
 
+def test_a_pedigree_is_opened_by_its_path_and_uploaded(panel, tmp_path):
+    form, (first, second) = panel.form, panel.state.subject.samples.ids[:2].tolist()
+    form.method.value = next(iter(SINGLE_STEP))
+    path = tmp_path / "herd.csv"
+    path.write_text(f"animal,sire,dam\ncalf,{first},{second}\n")
+    form.pedigree_path.value_input = str(path)
+    form.pedigree_path.enter_pressed = True
+    poll_until(panel.test_poll, lambda: "herd.csv" in form.said.object)
+    assert "3 animals" in form.said.object
+    assert form.pedigree_source == form.pedigree_path.value == str(path)
+    more = path.read_text() + f"lamb,{first},{second}\n"
+    form.pedigree_file.param.update(filename="more.csv", value=more.encode())
+    poll_until(panel.test_poll, lambda: "more.csv" in form.said.object)
+    assert "4 animals" in form.said.object
+    form.pedigree_path.value_input = str(tmp_path / "none.csv")
+    form.pedigree_path.enter_pressed = True
+    poll_until(panel.test_poll, lambda: "none.csv" in panel.state.session.problem)
+    assert "4 animals" in form.said.object
+
+
 def write_covariances(path, genetic, residual, names=("yield", "<b>fat")):
     lines = ["#COMPONENT\tTRAIT1\tTRAIT2\tCOVARIANCE"]
     for component, matrix in (("residual", residual), ("genotypes", genetic)):

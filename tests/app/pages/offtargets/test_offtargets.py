@@ -489,6 +489,7 @@ def test_the_card_reads_the_bases_around_a_hit(result):
     assert "20000 to 20023" in text
     assert "after base 20,017" in text
     assert "Bulge" not in text
+    assert f"<dt>CFD</dt><dd>{float(result.cfd[forward]):.4g}</dd>" in text
     bulged = int(np.flatnonzero(hits.bulge_sizes == 1)[0])
     kind = kinds_of(result.query)[int(kind_of(result, np.array([bulged]))[0])]
     text = card_html(result, bulged, flank_of(result, bulged, 9))
