@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 
 import numpy as np
@@ -148,7 +149,12 @@ def test_names_in_legends_are_text_not_markup():
     assert "<script>" not in html
     assert "&lt;script&gt;" in html
     ramp = RampLegend("<i>", np.linspace(0, 1, 255), 1.0, missing="<u>")
-    assert "<i>" not in legend_html(ramp, ramp_palette(["#000000", "#ffffff"]))
+    html = legend_html(ramp, ramp_palette(["#000000", "#ffffff"]))
+    assert "<i>" not in html
+    stops = re.findall(r'<stop offset="([0-9.]+)" stop-color="(#[0-9a-f]{6})"/>', html)
+    # The first colour is that of what is missing.
+    assert (stops[0], stops[-1]) == (("0.000", "#010101"), ("1.000", "#ffffff"))
+    assert stops == sorted(stops)
 
 
 @pytest.mark.parametrize(
