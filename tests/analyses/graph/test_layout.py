@@ -8,10 +8,10 @@ import pytest
 from genoviz.analyses.graph.layout.options import default_window
 from genoviz.analyses.graph.layout.path_records import _hilbert_points
 from genoviz.analyses.graph.layout.path_sgd import iter_path_sgd_layout, path_sgd_layout
-from genoviz.analyses.graph.layout.run import learning_rates
+from genoviz.analyses.graph.layout.run import finished_snapshot, learning_rates
 from genoviz.analyses.graph.layout.stress import path_stress, sampled_path_stress
 from genoviz.analyses.simulation.graphs import simulate_pangenome
-from genoviz.backend import cuda_is_available
+from genoviz.backend import cuda_is_available, to_host
 from genoviz.errors import ParameterError
 from genoviz.io.graph.gfa import read_gfa
 from genoviz.io.graph.layout_files import read_layout
@@ -163,6 +163,13 @@ def test_without_a_guiding_path_nodes_lie_in_a_line(backend, paths):
     assert "nothing guides the layout" in layout.note
     assert layout.coordinates[:, :, 0].tolist() == [[0, 3], [3, 7], [7, 12]]
     assert not layout.coordinates[:, :, 1].any()
+    (last,) = iter_path_sgd_layout(graph, backend=backend)
+    opened = finished_snapshot(layout, backend=backend)
+    assert (last.iteration, opened.iteration, opened.n_iterations) == (last.n_iterations, 0, 0)
+    for each in (last, opened):
+        assert each.is_final
+        assert (each.n_updates, each.n_updates_total, each.eta, each.seconds) == (0, 0, 0, 0)
+        assert to_host(each.coordinates).tolist() == layout.coordinates.tolist()
 
 
 def test_nodes_off_the_paths_are_told_of():
