@@ -15,7 +15,7 @@ import pytest
 import typer
 
 from genoviz import Sequences, find_offtargets
-from genoviz.cli.offtargets import query
+from genoviz.cli.offtargets import paths, query
 from genoviz.cli.offtargets.query import Device, parse_device
 from genoviz.cli.offtargets.results import print_summary
 from genoviz.io.files import file_source
@@ -263,6 +263,13 @@ def test_counts_alone_are_those_of_the_hits(run, genome, tmp_path):
         assert found["n_hits"] > 0
     assert run(*options, *more, "--count-only", "-o", "counts.tsv.gz")[:2] == (0, "")
     assert gzip.decompress((tmp_path / "counts.tsv.gz").read_bytes()).decode() == out
+
+
+def test_a_part_of_a_search_has_the_limits_and_names_of_its_guides():
+    guides, limits, names = ("AC", "GT", "CA"), (1, 2, 3), ("a", "b", "c")
+    part = paths._take(query.Search("NN", guides, limits, names), slice(1, 3))
+    assert part == query.Search("NN", guides[1:], limits[1:], names[1:])
+    assert paths._take(query.Search("NN", guides, limits, None), slice(0, 1)).ids is None
 
 
 def test_the_summary_has_as_many_columns_as_the_guide_with_most_mismatches(capsys):
