@@ -245,14 +245,20 @@ def server_memory() -> int | None:
 
 
 def limit_memory(max_bytes: int | None) -> None:
-    """Limit this process's own memory beyond its current use, if the system supports it."""
+    """Limit this process's own memory beyond its current use, if the system supports it.
+
+    A hard limit that the server was started with, as by ``ulimit -d``, stays.
+    """
     if max_bytes is None or not sys.platform.startswith("linux"):
         return
     import resource
 
     status = Path("/proc/self/status").read_text(encoding="ascii")
     taken = 1024 * int(status.partition("VmData:")[2].split()[0])
-    resource.setrlimit(resource.RLIMIT_DATA, (taken + max_bytes, resource.RLIM_INFINITY))
+    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    wanted = taken + max_bytes
+    soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
 
 
 def text_bytes(path: Path) -> int:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 import gzip
+import subprocess
+import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -291,3 +293,25 @@ def test_files_that_nobody_has_open_take_an_eighth_of_the_memory_at_most(cache, 
     assert kept_by(cache) == ["40.a", "4.c", "3.d", "5.e"]
     assert MEMORY.taken == 52 * MB
     assert open_file("40.a") is held
+
+
+HARD_LIMIT = """
+import resource
+from genoviz_app.opening.memory import limit_memory
+hard = 8 << 30
+resource.setrlimit(resource.RLIMIT_DATA, (hard, hard))
+limit_memory(1 << 50)
+print(resource.getrlimit(resource.RLIMIT_DATA) == (hard, hard))
+limit_memory(1 << 20)
+soft, same = resource.getrlimit(resource.RLIMIT_DATA)
+print((1 << 20) < soft < hard == same)
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is limited on Linux alone")
+def test_a_hard_limit_of_the_server_stays():
+    """Nobody may raise it, and each file would be refused."""
+    done = subprocess.run(
+        [sys.executable, "-c", HARD_LIMIT], capture_output=True, text=True, check=False
+    )
+    assert (done.stdout, done.stderr) == ("True\nTrue\n", "")
