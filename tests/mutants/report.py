@@ -19,7 +19,8 @@ JavaScript; texts, types and what is only looked at.
 What survives gets a test, after which the sample knows the tests and the tests know the sample: the
 share that is killed when a mutant is tried for the first time, as with another `--seed`, is the
 better measure. Of the first 62 of seed 1 it was 74 %; of seed 2, 89 % of the 190 that change an
-answer; of seed 3, after a week of new code, 70 % of 185.
+answer; of seed 3, after a week of new code, 70 % of 185, and 96 % of 184 with the tests written for
+it; of seed 4, with the nearest six files of tests, 71 % of 185.
 
 """
 
