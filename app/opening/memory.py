@@ -239,26 +239,20 @@ def server_memory() -> int | None:
         found.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
     for name in _CGROUPS:
         with contextlib.suppress(OSError, ValueError):  # "max" means no limit
-            text = Path("/sys/fs/cgroup", name).read_text(encoding="ascii")
-            found.append(int(text))
+            found.append(int(Path("/sys/fs/cgroup", name).read_text(encoding="ascii")))
     return int(SERVER_SHARE * min(found)) if found else None
 
 
 def limit_memory(max_bytes: int | None) -> None:
-    """Limit this process's own memory beyond its current use, if the system supports it.
-
-    A hard limit that the server was started with, as by ``ulimit -d``, stays.
-    """
+    """Limit this process's own memory beyond its current use, if the system supports it."""
     if max_bytes is None or not sys.platform.startswith("linux"):
         return
     import resource
 
-    status = Path("/proc/self/status").read_text(encoding="ascii")
-    taken = 1024 * int(status.partition("VmData:")[2].split()[0])
-    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
-    wanted = taken + max_bytes
-    soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
-    resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
+    text = Path("/proc/self/status").read_text(encoding="ascii").partition("VmData:")[2]
+    _, hard = resource.getrlimit(resource.RLIMIT_DATA)  # as by ulimit -d; it cannot be raised
+    limits = [1024 * int(text.split()[0]) + max_bytes] + [hard] * (hard != resource.RLIM_INFINITY)
+    resource.setrlimit(resource.RLIMIT_DATA, (min(limits), hard))
 
 
 def text_bytes(path: Path) -> int:

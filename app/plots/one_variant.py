@@ -18,7 +18,6 @@ from bokeh.models import (
     Title,
 )
 
-from genoviz_app.parts.words import shorten
 from genoviz_app.plots.empty_note import EmptyNote
 from genoviz_app.plots.graph_picture import FAINT, GROUND, plain_figure
 from genoviz_app.plots.prediction import padded_ends
@@ -32,7 +31,7 @@ GENE_COLUMNS = ("left", "right", "bottom", "top", "y", "label_x", "name", "says"
 BOX_COLOUR, DOT_COLOUR, MEDIAN_COLOUR, MEAN_COLOUR = "#4fb3e8", "#8fa1b8", "#e3eaf3", "#ffb454"
 HALF, SHARE_HALF = 0.32, 0.36
 BOX_COLUMNS = ("left", "right", "bottom", "top", "x", "low", "high", "median", "mean", "says")
-MAX_DOTS, MAX_LETTERS = 1_500, 15
+MAX_DOTS = 1_500
 USUAL_WIDTH, LETTER_WIDTH = 600, 6.6
 """Width of the plot before it is laid out, and of a letter of the words above it, px."""
 
@@ -230,7 +229,7 @@ class GenotypeBoxes:
         self._ticker.ticks = list(range(n))
         self.plot.xaxis[0].major_label_overrides = dict(enumerate(names))
         of_two = "Share of cases" if has_cases else "Share of higher"
-        said = of_two if is_share else shorten(label, MAX_LETTERS)
+        said = of_two if is_share else label
         self.plot.yaxis[0].update(visible=True, axis_label=said)
         self.plot.ygrid.visible = True
 

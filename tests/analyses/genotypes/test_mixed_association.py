@@ -368,7 +368,7 @@ def test_few_cases_whose_p_is_too_small_are_told():
     controls = mixed_associate(made, -y).notes
     assert any("has 50 controls among 600" in note for note in controls)
     sets = mixed_associate_sets(made, y, {"all": np.arange(60)}, max_maf=0.5)
-    assert any("in cases. The model logistic allows for few cases" in note for note in sets.notes)
+    assert any("in cases. A logistic mixed model (mixed-" in note for note in sets.notes)
     for other in (np.arange(n) % 2, AGE.mean() + np.random.default_rng(1).normal(size=n)):
         assert not any(
             "p can be far too small" in note for note in mixed_associate(made, other).notes

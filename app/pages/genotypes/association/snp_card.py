@@ -31,11 +31,12 @@ from genoviz_app.parts.lighting import light_button
 from genoviz_app.parts.questions import Question, allow
 from genoviz_app.parts.styles import NUMBERS
 from genoviz_app.parts.turn import Turn
+from genoviz_app.parts.words import shorten
 from genoviz_app.plots.one_variant import GenotypeBoxes
 from genoviz_app.session.graph_places import nodes_of
 from genoviz_app.session.lit_sets import Highlight, LitSet
 
-WIDTH = "min(330px, 36%)"
+WIDTH, MAX_LETTERS = "min(330px, 36%)", 15
 NOT_ON_GRAPH = (
     "the open graph does not have the position of this variant, or has it in several samples"
 )
@@ -225,8 +226,8 @@ class SnpCard:
             self.boxes.show_nothing()
             return
         names = genotype_names(state.subject, facts.variant)
-        labels = box_labels(names, groups)
-        self.boxes.show(groups, labels, state.trait, has_cases=trait.is_binary)
+        labels, label = box_labels(names, groups), shorten(state.trait, MAX_LETTERS)
+        self.boxes.show(groups, labels, label, has_cases=trait.is_binary)
 
     def _on_alleles(self, found: GraphAlleles) -> None:
         self._sites = found.sites
