@@ -1,25 +1,25 @@
 """Off-target search as a command: a genome and guides in files, rows in a file.
 
-Programs are timed in CPU seconds of the whole command, as other work may run beside. Those of
-Cas-OFFinder 2.4.1 (pocl, two cores of an AMD EPYC) are quoted for the genome of yeast (sacCer3,
-12 Mb, 2bit) and the same 100 guides, of which both find the same number of sites; where the program
-is installed it is run anew. For 100 Mb its figure is of another genome of the same recipe, so that
-it stands in a note.
+Both programs are whole commands on the same files in one run, in turn, with what they compile kept
+from a run before: Numba's functions, and the OpenCL kernels of Cas-OFFinder 2.4.1, which is
+installed under that name (https://github.com/snugel/cas-offinder, -O3 -fopenmp, on pocl).
+Their rows must be equal.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import resource
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
-import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
-from benchmarks.bench_offtargets import N_BASES, PROGRAM, make_search
+from benchmarks.bench_offtargets import PROGRAM, make_search
 from benchmarks.offtarget_genome import make_genome, make_planes
 from benchmarks.real_data import find_real_data
 from benchmarks.rows import Row, make_row
@@ -28,9 +28,36 @@ from genoviz.io.sequences.fasta import write_fasta
 COMMANDS = "Off-targets as commands, against Cas-OFFinder 2.4.1"
 PAM = "NRG"
 MANY_BASES = 20_000_000
-# CPU seconds and rows by mismatches.
-OF_YEAST = {3: (5.1, None), 6: (9.3, 10_885)}
-OF_100_MB = "Cas-OFFinder took 50.4 CPU s for another genome of this recipe"
+SIZES = ((3, 4), (30, 30), (100, 100))
+"""Guides, and megabases of a genome that is made here."""
+N_RUNS = 5
+STOPWATCH = """
+import json, os, sys, time
+start, quiet = time.perf_counter(), os.open(os.devnull, os.O_RDWR)
+pid = os.fork()
+if not pid:
+    os.dup2(quiet, 1)
+    os.execvp(sys.argv[1], sys.argv[1:])
+_, status, used = os.wait4(pid, 0)
+wall = time.perf_counter() - start
+assert status == 0, sys.argv
+print(json.dumps([wall, used.ru_utime + used.ru_stime, used.ru_maxrss]))
+"""
+"""A program that times another: the peak of memory of a process is at least that of its parent."""
+
+
+class Timed(NamedTuple):
+    """Medians of a command, and the rows that it wrote, sorted."""
+
+    wall: float
+    cpu: float
+    megabytes: float
+    rows: list[str]
+
+    @property
+    def words(self) -> str:
+        """CPU seconds and memory."""
+        return f"{self.cpu:.2f} CPU s, {self.megabytes:.0f} MB"
 
 
 def measure(backend: str) -> list[Row]:
@@ -39,7 +66,7 @@ def measure(backend: str) -> list[Row]:
         return []
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder)
-        return [*measure_yeast(path), *measure_100_mb(path), *measure_many_hits(path)]
+        return [*measure_sizes(path), *measure_yeast(path), *measure_many_hits(path)]
 
 
 def measure_yeast(folder: Path) -> list[Row]:
@@ -48,44 +75,76 @@ def measure_yeast(folder: Path) -> list[Row]:
     if genome is None or guides is None:
         print("  sacCer3.2bit and its guides are absent: these rows are left out")
         return []
+    padded = [guide + "N" * len(PAM) for guide in json.loads(guides.read_text())]
     rows = []
-    for limit, (peer, expected) in OF_YEAST.items():
-        padded = [guide + "N" * len(PAM) for guide in json.loads(guides.read_text())]
+    for limit in (3, 6):
         request = write_request(folder, genome, padded, "N" * 20 + PAM, limit)
-        said = "peer quoted"
-        if shutil.which(PROGRAM):
-            peer, _, _ = time_command([PROGRAM, str(request), "C"], folder)
-            said = "peer run here"
-        cpu, wall, n_rows = time_genoviz(request, folder, warm_up=limit == min(OF_YEAST))
-        assert expected in (None, n_rows), f"{n_rows} rows, the peer has {expected}"
+        rows += compare(folder, request, f"yeast, 100 guides, {PAM}, {limit} mismatches")
+    return rows
+
+
+def measure_sizes(folder: Path) -> list[Row]:
+    """Return the rows of genomes of several sizes."""
+    rows = []
+    for n_guides, size in SIZES:
+        records = make_genome(size * 1_000_000)
+        guides, pattern = make_search(make_planes(records), n_guides, PAM)
+        path = folder / f"genome{size}.fa"
+        write_fasta(records, path)
+        request = write_request(folder, path, guides, pattern, 3)
+        noun = f"{size} Mb of FASTA, {n_guides} guides, {PAM}, 3 mismatches"
+        rows += compare(folder, request, noun)
+    return rows
+
+
+def compare(folder: Path, request: Path, case: str) -> list[Row]:
+    """Return the rows of one search, its genome read anew and kept from before."""
+    command = [sys.executable, "-m", "genoviz", "offtarget", str(request), "C"]
+    cache = folder / "cache"
+    ways: list[tuple[str, list[str], Callable[[], None]]] = [
+        ("genome read anew", command, lambda: shutil.rmtree(cache, ignore_errors=True)),
+        ("genome kept from before", command, lambda: None),
+    ]
+    if shutil.which(PROGRAM):
+        ways.append(("peer", [PROGRAM, str(request), "C"], lambda: None))
+    else:
+        print(f"  {PROGRAM} is not installed: there is no peer")
+    runs: dict[str, list[Timed]] = {name: [] for name, *_ in ways}
+    for turn in range(1 + N_RUNS):
+        for name, words, prepare in ways:
+            prepare()
+            found = time_command(words, folder)
+            if turn:  # the first compiles
+                runs[name].append(found)
+    medians = {name: middle(timed) for name, timed in runs.items()}
+    peer = medians.pop("peer", None)
+    rows = []
+    for name, ours in medians.items():
+        note = f"{len(ours.rows):,} rows; {ours.words}"
+        if peer is not None:
+            assert ours.rows == peer.rows, f"{len(ours.rows)} rows, the peer has {len(peer.rows)}"
+            note += f", the peer {peer.words}: {peer.cpu / ours.cpu:.3g}x in CPU s"
         rows.append(
             make_row(
                 COMMANDS,
-                f"yeast, 100 guides, {PAM}, {limit} mismatches, genome read anew",
-                ours=cpu,
-                peer=peer,
-                unit="CPU s",
+                f"{case}, {name}",
+                ours=ours.wall,
+                peer=None if peer is None else peer.wall,
+                unit="s",
                 higher_is_better=False,
-                note=f"{n_rows:,} rows in {wall:.2f} s, beside other work; {said}",
-                in_readme=True,
+                note=note,
+                in_readme="anew" in name,
             )
         )
     return rows
 
 
-def measure_100_mb(folder: Path) -> list[Row]:
-    """Return the rows of a genome of 100 Mb that is made here."""
-    records = make_genome(N_BASES)
-    guides, pattern = make_search(make_planes(records), 100, PAM)
-    write_fasta(records, folder / "genome.fa")
-    request = write_request(folder, folder / "genome.fa", guides, pattern, 3)
-    rows = []
-    for name in ("genome read anew", "genome kept from before"):
-        cpu, wall, n_rows = time_genoviz(request, folder, is_new=name == "genome read anew")
-        case = f"100 Mb of FASTA, 100 guides, {PAM}, 3 mismatches, {name}"
-        note = f"{n_rows:,} rows in {wall:.2f} s, beside other work; {OF_100_MB}"
-        rows.append(make_row(COMMANDS, case, ours=cpu, unit="CPU s", note=note))
-    return rows
+def middle(timed: list[Timed]) -> Timed:
+    """Return the medians of several runs."""
+    wall, cpu, megabytes = (
+        statistics.median(column) for column in list(zip(*timed, strict=True))[:3]
+    )
+    return Timed(wall, cpu, megabytes, timed[0].rows)
 
 
 def measure_many_hits(folder: Path) -> list[Row]:
@@ -95,18 +154,10 @@ def measure_many_hits(folder: Path) -> list[Row]:
     write_fasta(records, folder / "many.fa")
     request = write_request(folder, folder / "many.fa", guides, pattern, 12)
     command = [sys.executable, "-m", "genoviz", "offtarget", str(request), "C", "-"]
-    start = time.perf_counter()
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as running:
-        n_rows = running.stderr.read().decode().splitlines()[-1].split()[0]
-        _, status, used = os.wait4(running.pid, 0)
-        running.returncode = os.waitstatus_to_exitcode(status)
-    assert running.returncode == 0
+    (wall, cpu, kilobytes), said = run_apart(command, folder)
     case = f"20 Mb, 200 guides, {PAM}, 12 mismatches: peak of memory"
-    note = f"{n_rows} rows in {used.ru_utime + used.ru_stime:.1f} CPU s, "
-    note += (
-        f"{time.perf_counter() - start:.0f} s beside other work; 2,920 MB with all hits in memory"
-    )
-    return [make_row(COMMANDS, case, ours=used.ru_maxrss / 1024, unit="MB", note=note)]
+    note = f"{said.splitlines()[-1].split()[0]} rows in {cpu:.1f} CPU s, {wall:.0f} s"
+    return [make_row(COMMANDS, case, ours=kilobytes / 1024, unit="MB", note=note)]
 
 
 def write_request(folder: Path, genome: Path, guides: list[str], pattern: str, limit: int) -> Path:
@@ -117,24 +168,16 @@ def write_request(folder: Path, genome: Path, guides: list[str], pattern: str, l
     return path
 
 
-def time_genoviz(
-    request: Path, folder: Path, *, is_new: bool = True, warm_up: bool = False
-) -> tuple[float, float, int]:
-    """Return CPU and wall seconds of our command, and its rows; compiled before."""
-    command = [sys.executable, "-m", "genoviz", "offtarget", str(request), "C"]
-    if warm_up:
-        time_command(command, folder)
-    if is_new:
-        shutil.rmtree(folder / "cache", ignore_errors=True)
-    return time_command(command, folder)
-
-
-def time_command(command: list[str], folder: Path) -> tuple[float, float, int]:
-    """Return CPU and wall seconds of a command, and the lines of the file that it writes."""
+def time_command(command: list[str], folder: Path) -> Timed:
+    """Time a command whose last argument is the file that it writes."""
     output = folder / "rows.txt"
+    (wall, cpu, kilobytes), _ = run_apart([*command, str(output)], folder)
+    return Timed(wall, cpu, kilobytes / 1024, sorted(output.read_text().splitlines()))
+
+
+def run_apart(command: list[str], folder: Path) -> tuple[list[float], str]:
+    """Return what `STOPWATCH` tells of a command, and what the command says."""
     environment = {**os.environ, "GENOVIZ_CACHE_DIR": str(folder / "cache")}
-    began, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    subprocess.run([*command, str(output)], check=True, capture_output=True, env=environment)
-    wall, ended = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
-    cpu = ended.ru_utime - began.ru_utime + ended.ru_stime - began.ru_stime
-    return cpu, wall, len(output.read_text().splitlines())
+    watched = [sys.executable, "-S", "-c", STOPWATCH, *command]
+    done = subprocess.run(watched, check=True, capture_output=True, text=True, env=environment)
+    return json.loads(done.stdout), done.stderr
