@@ -80,7 +80,7 @@ def end_on_signals() -> Iterator[None]:
 
 GRACE_SECONDS = 1.0
 HEARING_SECONDS = 0.25
-NEW_OBJECTS = 50_000
+NEW_OBJECTS = 250_000
 """Number of new objects after which cycles among them are looked for; Python's own is 700."""
 
 _tidying: list[Callable[[], None]] = []
