@@ -43,8 +43,6 @@ class TrackBrowser:
         The latest drawing.
     feature
         Name and position of the last clicked feature, or None.
-    n_drawn
-        Number of drawings so far.
     on_choose
         Set by the owner: called when the user selects a track, or changes its style on the canvas.
     canvas, panel
@@ -60,7 +58,6 @@ class TrackBrowser:
         self.drawing: Drawing | None = None
         self.feature: tuple[str, PathRegion] | None = None
         self._lit: tuple[LitAlong, ...] = ()
-        self.n_drawn = 0
         self._is_stale = self._has_moved = False
         self.canvas = self.panel = TrackCanvas(
             sizing_mode="stretch_both", min_height=MIN_CANVAS_HEIGHT, margin=0
@@ -182,7 +179,6 @@ class TrackBrowser:
 
     def _on_drawing(self, drawing: Drawing) -> None:
         self.drawing = drawing
-        self.n_drawn += 1
 
     def _on_hello(self) -> None:
         self._overview.forget()

@@ -203,8 +203,6 @@ class Navigation:
         with pn.io.hold():
             if names != self.contig.options:
                 self.contig.param.update(options=names, value=chosen or None)
-            elif chosen != self.contig.value:
-                self.contig.value = chosen or None
         self._is_offering = False
         if not chosen:
             browser.clear()
