@@ -220,6 +220,8 @@ def test_json_has_the_numbers(run, tmp_path):
     b.write_text("c\t5\t15\nc\t8\t9\n")
     found = json.loads(run("count", a, b, "--json")[1])
     assert (found["counts"], found["n_overlaps"], found["n_queries_with_overlap"]) == ([2, 0], 2, 1)
+    found = json.loads(run("count", b, a, "--json")[1])
+    assert (found["counts"], found["n_overlaps"], found["n_queries_with_overlap"]) == ([1, 1], 2, 2)
     found = json.loads(run("coverage", a, b, "--json")[1])
     assert (found["fractions"], found["mean_depths"]) == ([0.5, 0], [0.6, 0])
     found = json.loads(run("depth", b, "--json")[1])

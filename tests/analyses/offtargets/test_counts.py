@@ -352,6 +352,27 @@ def test_counting_tells_how_far_it_is():
     assert steps[-1].counts.sum() > 0
 
 
+def test_counts_of_blocks_at_once_fit_into_the_memory_for_them(monkeypatch):
+    genome, guides = genome_of(["ACGTTGCA" * 40_000]), ["ACGTTGCAN"] * 100
+    options = {"max_mismatches": 3}
+    expected = count_offtargets(guides, genome, "NNNNNNNNN", **options)
+    asked, search = [], offtarget_search._PartSearch._run
+
+    def run(self, found, first, stop, block_words, capacity):
+        asked.append(-(-(stop - first) // block_words))
+        return search(self, found, first, stop, block_words, capacity)
+
+    monkeypatch.setattr(offtarget_search._PartSearch, "_run", run)
+    count_offtargets(guides, genome, "NNNNNNNNN", **options)
+    assert max(asked) > 1
+    asked.clear()
+    monkeypatch.setattr(offtarget_search, "MAX_BUFFER_BYTES", 8 * 4 * 100)
+    np.testing.assert_array_equal(
+        count_offtargets(guides, genome, "NNNNNNNNN", **options), expected
+    )
+    assert set(asked) == {1}
+
+
 def test_no_hit_is_no_limit():
     with pytest.raises(ParameterError, match="limit is 0"):
         find_closest_offtargets(["ACG"], genome_of(["ACGT"]), "NNN", max_mismatches=0, limit=0)

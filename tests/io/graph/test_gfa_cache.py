@@ -98,6 +98,16 @@ def test_sequences_are_added_to_the_cache_when_they_are_asked_for(source):
     assert read_gfa(source, sequences=False).node_sequences is None
 
 
+def test_sequences_are_not_read_unless_they_are_asked_for(source):
+    read_gfa(source)
+    files = list(entry(source).glob("sequence_*"))
+    assert files
+    for file in files:
+        file.unlink()
+    assert PARSED not in stages(source, sequences=False)
+    assert PARSED in stages(source)
+
+
 @pytest.mark.parametrize("keep_time", [False, True])
 def test_a_changed_file_is_parsed_again(source, keep_time):
     read_gfa(source)

@@ -15,7 +15,7 @@ from genoviz.analyses.genotypes.association.mixed_models import ExactModels
 from genoviz.analyses.genotypes.association.scan import CASE_MODELS
 from genoviz.analyses.genotypes.association.terms import GENETIC_MODELS as COLUMNS
 from genoviz.analyses.graph.picture.palettes import LIGHT
-from genoviz.cli.main import main
+from genoviz.cli.main import main, make_program
 from genoviz.errors import GenovizError, ParameterError
 from genoviz.io.genotypes.dosages import dosage_notes
 from genoviz.io.graph.gfa import read_gfa
@@ -75,6 +75,7 @@ from genoviz_app.plots.linkage import (
 from genoviz_app.plots.manhattan import seen_names
 from genoviz_app.plots.one_variant import box_columns, share_columns
 from genoviz_app.session.lit_sets import Highlight
+from genoviz_app.session.session import OpenGraph
 from tests.app.conftest import poll_until
 from tests.waiting import PATIENCE
 
@@ -708,6 +709,24 @@ def test_a_card_counts_genotypes(state):
     assert "Hardy-Weinberg" in card_html(genotypes, facts, None)
 
 
+def test_alleles_on_the_graph_are_looked_for_and_listed(panel, state, session, tmp_path):
+    variants = state.subject.variants
+    contig, place = variants.contigs[variants.contig_ids[0]], int(variants.positions[0])
+    path = tmp_path / "snp.gfa"
+    start = place - 4
+    path.write_text(
+        GFA.replace("chr5", f"r#0#{contig}:{start}-{start + 10}").replace("P\tx", "P\tq#0#x")
+    )
+    session.opened = OpenGraph("snp", "snp", read_gfa(path, cache=False))
+    state.variant, card = 0, panel.card
+    poll_until(session.poll, lambda: card.facts is not None)
+    card.show_layout()
+    assert (session.problem, card.paths.visible) == ("", True)
+    assert "Looking for the alleles of the paths" in card.paths.object
+    poll_until(session.poll, lambda: "Looking" not in card.paths.object)
+    assert "1 path<span>" in card.paths.object
+
+
 def test_boxes_have_quartiles_and_shares_intervals_of_wilson():
     values = NUMBERS.normal(size=41)
     boxes = box_columns([values, np.empty(0)])
@@ -955,6 +974,16 @@ def test_sets_are_tested_and_saved_as_the_command_does(
     state.keep_all()
     state.param.trigger("kept")
     assert (panel.scan, panel.manhattan.track) == (None, None)
+
+
+def test_fields_of_sets_take_the_numbers_that_the_command_takes(state):
+    form = SetsPanel(state, lambda: None).form
+    command = make_program().load("geno").load("sets")
+    options = {option.name: option for option in command.params}
+    for name in ("max_maf", "min_variants", "seed"):
+        field, option = getattr(form, name), options[name]
+        largest = min(option.max, 2**53 - 1)  # a browser has no larger whole numbers
+        assert (field.start, field.end, field.value) == (option.min, largest, option.default)
 
 
 def test_sets_without_variants_and_wrong_links_are_said(state, session, tmp_path):

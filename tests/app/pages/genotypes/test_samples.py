@@ -13,7 +13,7 @@ from genoviz.analyses.genotypes.relatives import RelatedPairs
 from genoviz_app.pages.genotypes import long_table
 from genoviz_app.pages.genotypes.long_table import LongTable
 from genoviz_app.pages.genotypes.samples.components_panel import ComponentsPanel
-from genoviz_app.pages.genotypes.samples.panel import SampleList
+from genoviz_app.pages.genotypes.samples.panel import COLUMNS, SampleList, SubjectRows
 from genoviz_app.pages.genotypes.samples.relationship_panel import (
     PAIR_COLUMNS,
     PairRows,
@@ -68,6 +68,19 @@ def test_a_table_that_was_just_made_shows_other_rows_at_once(session, pairs):
     assert len(place) == 1
     assert table.table.table.value["Sample 2"].tolist() == ["b"]
     assert table.said.object == "1 of 3 pairs"
+
+
+def test_components_are_listed_with_their_digits(session):
+    ids, scores = np.array(["a", "b"]), np.array([[-0.1234, 0.5], [0.0312, -0.25]])
+    table = LongTable(session, COLUMNS, placeholder="Sample", on_row=lambda _: None)
+    place = pmui.Column()
+    table.make(place)
+    table.show(SubjectRows(ids, ids, None, scores))
+    poll_until(session.poll, lambda: table.listed is not None)
+    table.make(place)
+    shown = table.table.table
+    assert shown.value["PC1"].tolist() == scores[:, 0].tolist()
+    assert {shown.formatters[name].format for name in ("PC1", "PC2")} == {"0.0000"}
 
 
 def test_a_click_on_a_sorted_and_filtered_table_picks_the_row_that_is_seen(session, pairs):

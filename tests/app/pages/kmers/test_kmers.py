@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import panel as pn
 import pytest
+from bokeh.models import BoxSelectTool
 
 from genoviz.analyses.graph.query.path_positions import find_region_steps
 from genoviz.analyses.sequences.kmer_trace import find_step
@@ -317,6 +318,8 @@ def test_a_spectrum_has_every_k_mer_and_those_behind_a_bar(opened):
     wait(opened, lambda: len(panel.bins) > 0)
     assert sum(row[2] for row in panel.bins) == len(counts)
     assert sum(row[3] for row in panel.bins) == sum(counts.values())
+    drag = panel.figure.figure.toolbar.active_drag
+    assert (type(drag), drag.dimensions) == (BoxSelectTool, "width")  # a drag lists k-mers
     panel._list(2, 3)
     wait(opened, lambda: bool(panel.kmers))
     low, high = panel.bins[2][0], panel.bins[3][1]
@@ -374,6 +377,7 @@ def test_the_k_from_which_most_are_unique_holds_for_all_larger_ones():
 
 def test_counts_on_contigs_are_a_matrix(opened, tmp_path):
     panel = opened.views.view("Paths")
+    assert not panel.names.visible  # it would take half of the room
     opened.views.show("Paths")
     ask(opened, "GATTACA,TGTAATC,ACGT", "forward")
     wait(opened, lambda: panel.matrix is not None and len(panel.matrix.rows) == 3)

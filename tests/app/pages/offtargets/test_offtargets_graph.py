@@ -125,6 +125,7 @@ def test_what_is_found_of_some_guides_is_what_they_find_alone(gfa, monkeypatch, 
     monkeypatch.setattr(running, "COSTS", 0.0)
     guides = (*QUERY.guides, Guide("three", SPACER[:3] + "T" + SPACER[4:]), Guide("four", SPACER))
     query = replace(QUERY, guides=guides, max_mismatches=5, dna_bulge=dna_bulge)
+    gfa.write_text(f"{GFA}P\tS1#1#z\ta+,b+,c+,e+,f+,h+\t*\n")  # a haplotype of two paths
     graph = read_gfa(gfa)
     genome = OpenGenome("graph", "test", Genome(PathPlanes.of(graph)))
     shown = [step.result for step in iter_search_graph(genome, query, REFERENCE) if step.result]
@@ -144,6 +145,7 @@ def test_what_is_found_of_some_guides_is_what_they_find_alone(gfa, monkeypatch, 
         for name in ("sites", "paths", "starts", "strands"):
             np.testing.assert_array_equal(getattr(places, name), getattr(alone.places(), name))
         n_with = alone.presence(rows, by="haplotype").sum(axis=1)
+        assert n_with.tolist() != alone.presence(rows).sum(axis=1).tolist()
         np.testing.assert_array_equal(part.sites.n_with, n_with)
         present = compare_with_reference(alone, REFERENCE).is_present
         np.testing.assert_array_equal(part.sites.reference.sites.is_present, present)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from genoviz.analyses.graph.picture.viewport import Viewport
 from genoviz.analyses.graph.query.path_profile import PathProfile
 from genoviz.model import PathRegion
 from genoviz_app.pages.pangenome.layout_view import LayoutView
@@ -176,6 +177,16 @@ def test_the_stretches_that_the_picture_shows_are_those_of_its_nodes():
     picture = SimpleNamespace(visible_nodes=lambda _limit: np.array([1, 2]))
     _, stretches = find_seen(profile, picture, graph.n_nodes)
     assert stretches.tolist() == [[4, 14]]
+
+
+def test_what_the_picture_shows_is_marked_on_the_path(opened, monkeypatch):
+    picture = opened.view.picture
+    monkeypatch.setattr(picture, "visible_nodes", lambda _limit: np.array([1]))
+    view = Viewport(0.0, 1.0, 0.0, 1.0, 100, 100)
+    monkeypatch.setattr(type(picture), "viewport", property(lambda _: view))
+    poll_until(opened.poll, lambda: len(opened.panel.track._stretches))
+    _, expected = find_seen(PathProfile.of(opened.graph, 0), picture, opened.graph.n_nodes)
+    assert opened.panel.track._stretches.tolist() == expected.tolist() == [[4, 6]]
 
 
 @pytest.mark.parametrize("name", ["grch38#chr6:1000-1010", "grch38#chr6:1001-1010"])

@@ -394,6 +394,9 @@ def test_one_frame_is_in_flight_and_the_next_has_the_newest_view(session, monkey
     tracks = TrackList(session, lambda: None)
     tracks.tracks.append(make_track("a", [1, 2, 3]))
     browser = TrackBrowser(tracks)
+    at_first = browser.canvas.place
+    browser.clear()
+    assert browser.canvas.place == at_first
     monkeypatch.setattr(browser.canvas, "_send_msg", sent.append)
     browser.look_at(PathRegion("c", 0, 500), LENGTH)
 
