@@ -15,6 +15,7 @@ from os import PathLike
 from pathlib import Path
 
 from genoviz.errors import GenovizError
+from genoviz.io.files.replace_file import make_folder
 
 FILES = (
     "genoviz.h", "genoviz.c", "genoviz.f90", "genoviz.R", "genoviz.jl",
@@ -45,9 +46,7 @@ def write_library(folder: str | PathLike[str]) -> Path:
         If the folder is a file, there is no compiler, or the compiler fails.
     """
     folder = Path(folder)
-    if folder.exists() and not folder.is_dir():
-        raise GenovizError(f"{folder} is a file, needs to be a folder")
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     for name in FILES:
         shutil.copyfile(Path(__file__).with_name(name), folder / name)
     library = folder / LIBRARY

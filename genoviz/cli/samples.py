@@ -226,9 +226,10 @@ def _simulate_genome(
 ) -> None:
     """Write the graph of each chromosome to a folder, one after the other."""
     from genoviz.analyses.simulation.genomes import iter_chromosome_sizes
+    from genoviz.io.files.replace_file import make_folder
 
+    make_folder(folder)
     chromosomes = list(iter_chromosome_sizes(genome.value, scale=scale, seed=seed))
-    folder.mkdir(exist_ok=True)
     results: dict[str, Any] = {"graphs": {}, "files": []}
     sentences = []
     with show_progress() as bar:

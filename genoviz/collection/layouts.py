@@ -39,6 +39,7 @@ from genoviz.collection.records import (
 from genoviz.errors import FileFormatError, GenovizError, ParameterError, check_minimum
 from genoviz.generators import in_one_go, iter_side_by_side
 from genoviz.io.files.file_source import Source
+from genoviz.io.files.replace_file import make_folder
 from genoviz.io.graph.lay import write_lay
 from genoviz.model import GraphLayout
 
@@ -123,10 +124,7 @@ def iter_layout_collection(
     elif devices is not None or n_workers > 1:
         raise ParameterError("n_workers or devices, or a scheduler, whose workers have theirs")
     folder = Path(folder)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise FileFormatError(folder, f"cannot be made: {error.strerror or error}") from error
+    make_folder(folder)
     work = _Work(collection, folder, plan or LayoutPlan(), cache, backend)
     return _iterate(work, list(devices or [None] * n_workers), scheduler)
 

@@ -39,6 +39,23 @@ def run(capfd, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
+    "words",
+    [
+        ("split", "g.gfa", "-o"),
+        ("layout", "--all", "g.gfa", "-o"),
+        ("bwt", "build", "s.fa", "s.fa", "-o"),
+        ("simulate", "--genome", "hprc-v1.1-mc", "--scale", "1e-6", "-o"),
+    ],
+)
+def test_a_file_where_results_need_a_folder_is_one_sentence(run, words):
+    code, _, said = run(*words, "a.bed")
+    assert (code, said.partition("genoviz: ")[2]) == (
+        1, "a.bed: is a file, needs to be a folder for the results"
+    )  # fmt: skip
+    assert Path("a.bed").read_text() == READS
+
+
+@pytest.mark.parametrize(
     ("name", "kind"),
     [
         ("x.bed", "BED"),

@@ -214,7 +214,7 @@ def test_wrong_options_are_refused(genome):
     with pytest.raises(ParameterError, match="devices are numbers of GPUs"):
         lay_out(genome, devices=[0])
     Path("file").write_text("")
-    with pytest.raises(FileFormatError, match="file: cannot be made"):
+    with pytest.raises(FileFormatError, match="file: is a file, needs to be a folder"):
         lay_out(genome, folder="file")
 
 

@@ -51,12 +51,15 @@ def split(
     from genoviz.collection.members import iter_read_collection
     from genoviz.collection.reading import MemberReader
     from genoviz.collection.records import find_member_files
+    from genoviz.io.files.replace_file import make_folder
     from genoviz.io.graph.gbz_parts import count_gbz
     from genoviz.io.graph.gbz_writer import write_gbz
     from genoviz.io.graph.gfa_writer import write_gfa
 
     if graph.is_dir():
         raise FileFormatError(graph, "is a folder, needs a graph file")
+    if output.is_file():  # said before the graph is read
+        make_folder(output)
     if format_ is None:
         format_ = PartFormat.gfa_gz if count_gbz(graph) is None else PartFormat.gbz
     write = write_gbz if format_ is PartFormat.gbz else write_gfa
@@ -69,7 +72,7 @@ def split(
         for number, member in enumerate(collection):
             for part in reader.iter_read(member):
                 bar.update("Writing", number, len(files), "files", f"{member.name}: {part.stage}")
-            output.mkdir(parents=True, exist_ok=True)
+            make_folder(output)
             n_left_out += write(part.graph, files[member.name]) or 0
             sizes, words = describe_graph(part.graph)
             rows.append({"name": member.name, "file": str(files[member.name]), **sizes})

@@ -35,6 +35,7 @@ from genoviz.cli.sequences.kmer_index import (
     read_sequences,
     read_spelled_graph,
 )
+from genoviz.errors import ParameterError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -280,7 +281,7 @@ def _build_several(
 ) -> None:
     """Index each of several files, or have workers do it."""
     from genoviz.collection.index_files import iter_build_index_files
-    from genoviz.errors import ParameterError
+    from genoviz.io.files.replace_file import make_folder
 
     if any(map(is_dash, files)):
         raise typer.BadParameter("standard input can be indexed alone and here, not by workers")
@@ -288,7 +289,7 @@ def _build_several(
         raise ParameterError(f"{file.name} is a graph; build the index of its paths alone and here")
     is_folder = folder is not None and (len(files) > 1 or folder.is_dir())
     if is_folder:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
     paths = [_check_output(file, None if is_folder else folder, folder) for file in files]
     found = []
     with show_progress() as bar:
@@ -323,7 +324,6 @@ def _build_several(
 
 def _common_prefixes(index: FMIndex, backend: str) -> tuple[dict[str, np.ndarray], float]:
     from genoviz.analyses.sequences.suffix_array import common_prefixes
-    from genoviz.errors import ParameterError
 
     if index.suffix_array is None:
         raise ParameterError("--lcp needs --sample-rate 1")
@@ -334,7 +334,6 @@ def _common_prefixes(index: FMIndex, backend: str) -> tuple[dict[str, np.ndarray
 
 def _check_output(sequences: Path, output: Path | None, folder: Path | None = None) -> Path:
     """Return the file to write; what cannot work is refused before anything is read."""
-    from genoviz.errors import ParameterError
     from genoviz.io.sequences.fm_index import is_fm_index
 
     if output is None:

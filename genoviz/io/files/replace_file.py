@@ -1,4 +1,4 @@
-"""Atomic writing of files, with protection of input files.
+"""Atomic writing of files, with protection of input files; and folders for them.
 
 A command that reads a file in slices or memory-mapped would destroy it by writing its result under
 the same name. Commands therefore declare their inputs (`protect_inputs`), and `replace_file`
@@ -129,6 +129,22 @@ def replace_file(path: str | PathLike[str]) -> Iterator[BinaryIO]:
     except OSError as error:
         reason = error.strerror or error
         raise FileFormatError(path, f"cannot be written: {reason}") from error
+
+
+def make_folder(path: str | PathLike[str]) -> None:
+    """Make a folder for results, with those above it, unless it is there.
+
+    Raises
+    ------
+    FileFormatError
+        If it is a file, or cannot be made.
+    """
+    try:
+        Path(path).mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        raise FileFormatError(path, "is a file, needs to be a folder for the results") from None
+    except OSError as error:
+        raise FileFormatError(path, f"cannot be made: {error.strerror or error}") from error
 
 
 def is_open_stream(path: str | PathLike[str]) -> bool:
