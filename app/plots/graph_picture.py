@@ -6,13 +6,11 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import holoviews as hv
 import numpy as np
 from bokeh.models import ColumnDataSource, NoOverlap, NumeralTickFormatter, Range1d
 from bokeh.plotting import figure
 
-from genoviz.analyses.graph.picture.viewport import Viewport
-from genoviz_app.plots.palettes import GROUND, Palette
+from genoviz_app.plots.palettes import GROUND
 
 if TYPE_CHECKING:
     from genoviz.analyses.graph.layout.stress import PathStress
@@ -25,13 +23,6 @@ LINES = "#243041"
 LINE = "#ffb454"
 BAND = "#ffb454"
 EMPTY_LIMITS = (0.01, 1000.0)
-
-
-def index_image(indices: np.ndarray, viewport: Viewport, palette: Palette) -> hv.Image:
-    """Convert palette indices (uint8, row 0 at the bottom) to an image in the palette's colours."""
-    bounds = (viewport.x_min, viewport.y_min, viewport.x_max, viewport.y_max)
-    image = hv.Image(indices[::-1], kdims=["x", "y"], vdims=["index"], bounds=bounds)
-    return image.opts(cmap=list(palette), clim=(0, 255))
 
 
 def style_figure(figure: Any) -> None:
@@ -84,45 +75,7 @@ def plain_figure(
     return plot
 
 
-def stress_curve(history: Sequence[tuple[int, PathStress]], *, n_iterations: int) -> hv.Overlay:
-    """Return the curve of sampled path stress with its 95 % band and its last point.
-
-    Parameters
-    ----------
-    history
-        Iteration and stress, in order; values that a log axis cannot show are omitted.
-    n_iterations
-        End of the x axis.
-    """
-    iterations, means, lows, highs, (y_min, y_max) = _drawable(history)
-    x = hv.Dimension("iteration", range=(0, max(n_iterations, 1)))
-    y, low, high = (hv.Dimension(name, range=(y_min, y_max)) for name in ("stress", "low", "high"))
-    band = hv.Area((iterations, lows, highs), x, [low, high])
-    curve = hv.Curve((iterations, means), x, y)
-    last = hv.Scatter((iterations[-1:], means[-1:]), x, y)
-    return (
-        band.opts(fill_color=BAND, fill_alpha=0.18, line_alpha=0)
-        * curve.opts(color=LINE, line_width=2)
-        * last.opts(color=LINE, size=6)
-    ).opts(
-        hv.opts.Area(logy=True, framewise=True, default_tools=[]),
-        hv.opts.Curve(logy=True, framewise=True, default_tools=[]),
-        hv.opts.Scatter(logy=True, framewise=True, default_tools=[]),
-        hv.opts.Overlay(
-            logy=True,
-            responsive=True,
-            framewise=True,
-            show_legend=False,
-            toolbar=None,
-            default_tools=[],
-            xlabel="Iteration",
-            ylabel="Path stress",
-            hooks=[_style],
-        ),
-    )
-
-
-def _drawable(history: Sequence[tuple[int, PathStress]]) -> tuple[Any, ...]:
+def drawable_rows(history: Sequence[tuple[int, PathStress]]) -> tuple[Any, ...]:
     """Return iterations, means, bounds of the bands, and limits of the y axis."""
     rows = [
         (iteration, stress.mean, stress.ci_low, stress.ci_high)
@@ -135,11 +88,8 @@ def _drawable(history: Sequence[tuple[int, PathStress]]) -> tuple[Any, ...]:
     return iterations, means, np.maximum(lows, limits[0]), highs, limits
 
 
-def _style(plot: Any, _element: Any) -> None:
-    _style_chart(plot.state)
-
-
-def _style_chart(chart: Any) -> None:
+def style_chart(chart: Any) -> None:
+    """Apply the style of the chart of path stress to a Bokeh figure."""
     style_figure(chart)
     chart.ygrid.grid_line_color = LINES
     chart.xgrid.grid_line_color = None
@@ -147,7 +97,7 @@ def _style_chart(chart: Any) -> None:
 
 
 class StressFigure:
-    """`stress_curve` as a Bokeh figure, which is four times faster to create.
+    """The chart of path stress: a curve with its 95 % band and its last point, on a log axis.
 
     Attributes
     ----------
@@ -172,11 +122,11 @@ class StressFigure:
         self.figure.varea("x", "low", "high", source=self._values, **band)
         self.figure.line("x", "y", source=self._values, **line)
         self.figure.scatter("x", "y", source=self._last, color=LINE, size=6)
-        _style_chart(self.figure)
+        style_chart(self.figure)
 
     def show(self, history: Sequence[tuple[int, PathStress]], *, n_iterations: int) -> None:
-        """Show the content of `stress_curve`; needs the lock of the figure's document."""
-        iterations, means, lows, highs, (y_min, y_max) = _drawable(history)
+        """Show iterations and stress; needs the lock of the figure's document."""
+        iterations, means, lows, highs, (y_min, y_max) = drawable_rows(history)
         self.figure.x_range.end = max(n_iterations, 1)
         self.figure.y_range.update(start=y_min, end=y_max)
         self._values.data = {"x": iterations, "y": means, "low": lows, "high": highs}

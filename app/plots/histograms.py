@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import holoviews as hv
 import numpy as np
 from bokeh.events import Tap
 from bokeh.models import (
@@ -21,7 +20,7 @@ from bokeh.models import (
 
 from genoviz.analyses.graph.query.statistics_results import Histogram
 from genoviz_app.plots.empty_note import EmptyNote
-from genoviz_app.plots.graph_picture import LINES, plain_figure, style_figure
+from genoviz_app.plots.graph_picture import plain_figure
 from genoviz_app.plots.legend import short_number
 
 BAR_COLOUR, THRESHOLD_COLOUR = "#4fb3e8", "#ffb454"
@@ -210,10 +209,8 @@ class QualityHistogram:
             self._on_bar(self._bins, place)
 
 
-def histogram_bars(
-    histogram: Histogram, *, x_label: str, y_label: str, unit: str = ""
-) -> hv.Rectangles:
-    """Return a bar chart with a log axis.
+def histogram_figure(histogram: Histogram, *, x_label: str, y_label: str, unit: str = "") -> Any:
+    """Return a small bar chart with a log axis.
 
     Parameters
     ----------
@@ -222,43 +219,31 @@ def histogram_bars(
     x_label, y_label, unit
         Labels of the axes, and the unit of values in tooltips.
     """
-    bars = [
-        (place, LOWEST_BAR, place + 1, count, _bin_text(histogram, place, unit), f"{count:,}")
-        for place, count in enumerate(histogram.counts)
-        if count
-    ]
-    first = bars[0][0] if bars else 0
+    places = np.flatnonzero(histogram.counts)
+    counts = np.asarray(histogram.counts)[places]
+    bars = ColumnDataSource({
+        "left": places, "right": places + 1, "top": counts,
+        "bin": [_bin_text(histogram, place, unit) for place in places.tolist()],
+        "count": [f"{count:,}" for count in counts.tolist()],
+    })  # fmt: skip
+    first = int(places[0]) if len(places) else 0
     highest = max(histogram.counts, default=1)
-    hover = HoverTool(
-        tooltips=[(x_label, "@bin"), (y_label, "@count")], point_policy="follow_mouse"
+    plot = plain_figure(
+        "graph-histogram", left=48, right=8, min_height=100, y_axis_type="log",
+        x_range=Range1d(first, max(len(histogram.counts), first + 1)),
+        y_range=Range1d(LOWEST_BAR, max(2.0 * highest, 2)),
+        x_axis_label=x_label, y_axis_label=y_label,
+    )  # fmt: skip
+    quads = plot.quad(
+        "left", "right", "top", LOWEST_BAR, source=bars, color=BAR_COLOUR, line_color=None
     )
+    hover = [(x_label, "@bin"), (y_label, "@count")]
+    plot.add_tools(HoverTool(renderers=[quads], tooltips=hover, point_policy="follow_mouse"))
     ticks = {place: text for place, text in axis_ticks(histogram).items() if place >= first}
-
-    def style(plot: Any, _element: Any) -> None:
-        figure = plot.state
-        style_figure(figure)
-        figure.min_border_left, figure.min_border_right = 48, 8
-        figure.xaxis[0].ticker = FixedTicker(ticks=list(ticks))
-        figure.xaxis[0].major_label_overrides = ticks
-        figure.yaxis[0].ticker.desired_num_ticks = 4
-        figure.ygrid.grid_line_color = LINES
-        figure.xgrid.grid_line_color = None
-
-    return hv.Rectangles(bars, ["x0", "y0", "x1", "y1"], ["bin", "count"]).opts(
-        color=BAR_COLOUR,
-        line_color=None,
-        logy=True,
-        xlim=(first, max(len(histogram.counts), first + 1)),
-        ylim=(LOWEST_BAR, max(2.0 * highest, 2)),
-        xlabel=x_label,
-        ylabel=y_label,
-        responsive=True,
-        min_height=100,
-        toolbar=None,
-        default_tools=[],
-        tools=[hover],
-        hooks=[style],
-    )
+    plot.xaxis[0].ticker = FixedTicker(ticks=list(ticks))
+    plot.xaxis[0].major_label_overrides = ticks
+    plot.yaxis[0].ticker.desired_num_ticks = 4
+    return plot
 
 
 def axis_ticks(histogram: Histogram) -> dict[int, str]:

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from dataclasses import replace
 from html import escape
 
-import holoviews as hv
 import panel as pn
 import panel_material_ui as pmui
 
@@ -21,7 +20,7 @@ from genoviz.model import PangenomeGraph
 from genoviz_app.pages.pangenome.layout_view import LayoutView
 from genoviz_app.parts.copy_button import CopyButton
 from genoviz_app.parts.questions import Question
-from genoviz_app.plots.histograms import histogram_bars
+from genoviz_app.plots.histograms import histogram_figure
 from genoviz_app.server.jobs import KERNELS
 from genoviz_app.session.session import OpenGraph, Session
 
@@ -73,9 +72,7 @@ class Statistics:
         )
         self.layout_button.on_click(lambda _: self.measure_layout())
         self._plots = [
-            pn.pane.HoloViews(
-                None, width=PLOT_WIDTH, sizing_mode="stretch_height", linked_axes=False, margin=0
-            )
+            pn.pane.Bokeh(None, width=PLOT_WIDTH, sizing_mode="stretch_height", margin=0)
             for _ in range(2)
         ]
         self.panel = self._arrange()
@@ -130,18 +127,13 @@ class Statistics:
             rows = statistics_rows(statistics)
             self.text.object = rows_html(rows)
             self.copy_button.text = rows_text(rows)
-            self._plots[0].object = _length_bars(statistics)
-            self._plots[1].object = _depth_bars(statistics)
-
-
-def _length_bars(statistics: GraphStatistics) -> hv.Rectangles:
-    return histogram_bars(
-        statistics.length_histogram, x_label="Node length (bp)", y_label="Nodes", unit="bp"
-    )
-
-
-def _depth_bars(statistics: GraphStatistics) -> hv.Rectangles:
-    return histogram_bars(statistics.depth_histogram, x_label="Depth (path steps)", y_label="Nodes")
+            lengths, depths = self._plots
+            lengths.object = histogram_figure(
+                statistics.length_histogram, x_label="Node length (bp)", y_label="Nodes", unit="bp"
+            )
+            depths.object = histogram_figure(
+                statistics.depth_histogram, x_label="Depth (path steps)", y_label="Nodes"
+            )
 
 
 def rows_html(rows: Iterable[StatisticRow]) -> str:

@@ -12,8 +12,9 @@ from bokeh.models import Label
 
 from genoviz.analyses.graph.layout.stress import PathStress
 from genoviz_app.pages.pangenome.controls import numbers_html, plain
+from genoviz_app.plots.elements import stress_curve
 from genoviz_app.plots.empty_note import EmptyNote
-from genoviz_app.plots.graph_picture import StressFigure, plain_figure, stress_curve
+from genoviz_app.plots.graph_picture import StressFigure, plain_figure
 from genoviz_app.session.layout_run import RunProgress, RunState
 
 

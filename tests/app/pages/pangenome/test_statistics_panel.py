@@ -9,7 +9,7 @@ import pytest
 from genoviz.analyses.graph.query.statistics_results import Histogram
 from genoviz_app.pages.pangenome.layout_view import LayoutView
 from genoviz_app.pages.pangenome.statistics import Statistics
-from genoviz_app.plots.histograms import LOWEST_BAR, axis_ticks, histogram_bars
+from genoviz_app.plots.histograms import LOWEST_BAR, axis_ticks, histogram_figure
 from genoviz_app.session.session import OpenGraph
 from tests.app.conftest import poll_until
 
@@ -65,18 +65,20 @@ def test_another_graph_drops_what_is_being_counted(opened):
 
 def test_bars_have_the_counts_and_the_axis_the_values():
     histogram = Histogram((0, 1, 2, 3, 4, 10, 100, 1000), (0, 7, 0, 2, 0, 30, 1))
-    bars = histogram_bars(histogram, x_label="Length (bp)", y_label="Nodes", unit="bp")
-    rows = bars.data.values.tolist()
-    assert [row[:4] for row in rows] == [
-        [1, LOWEST_BAR, 2, 7],
-        [3, LOWEST_BAR, 4, 2],
-        [5, LOWEST_BAR, 6, 30],
-        [6, LOWEST_BAR, 7, 1],
-    ]
-    assert rows[2][4:] == ["10–99 bp", "30"]
+    plot = histogram_figure(histogram, x_label="Length (bp)", y_label="Nodes", unit="bp")
+    (quads,) = plot.renderers
+    bars = quads.data_source.data
+    assert list(zip(bars["left"], bars["right"], bars["top"], strict=True)) == [
+        (1, 2, 7), (3, 4, 2), (5, 6, 30), (6, 7, 1)
+    ]  # fmt: skip
+    assert quads.glyph.bottom == LOWEST_BAR == plot.y_range.start
+    assert (bars["bin"][2], bars["count"][2]) == ("10–99 bp", "30")
+    assert (plot.x_range.start, plot.x_range.end, plot.y_range.end) == (1, 7, 60)
+    assert plot.xaxis[0].major_label_overrides == {1: "1", 5: "10", 6: "100"}
     assert axis_ticks(histogram) == {0: "0", 1: "1", 5: "10", 6: "100"}
 
 
 def test_bars_of_nothing_are_drawn_too():
-    bars = histogram_bars(Histogram((0, 1), (0,)), x_label="Depth", y_label="Nodes")
-    assert len(bars) == 0
+    plot = histogram_figure(Histogram((0, 1), (0,)), x_label="Depth", y_label="Nodes")
+    assert [len(column) for column in plot.renderers[0].data_source.data.values()] == [0] * 5
+    assert plot.y_range.end > plot.y_range.start > 0
