@@ -87,6 +87,10 @@ RULES = {
         (*LIBRARY, "genoviz_app.opening", "genoviz_app.parts.words", "genoviz_app.server"),
         frozenset({"cupy", "numba", "scipy", "datashader", "panel", "panel_material_ui"}),
     ),
+    "genoviz_app.opening.loaded_readers": Rule(
+        (*LIBRARY, "genoviz.numba_start", "genoviz_app.opening"),
+        frozenset({"cupy", "numba", "scipy", "datashader", "panel", "panel_material_ui"}),
+    ),
     "genoviz_app.session": Rule(
         (
             *LIBRARY,

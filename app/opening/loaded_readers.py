@@ -8,26 +8,43 @@ forever.
 from __future__ import annotations
 
 import contextlib
+import gc
+from types import ModuleType
 
 from genoviz.errors import GenovizError
-from genoviz.io.graph.gfa import read_gfa
-from genoviz.io.intervals.intervals import read_intervals
-from genoviz.io.sequences.reader import read_sequences
-from genoviz.samples import get_sample
-from genoviz_app.opening import (
-    genome_files,
-    genotype_files,
-    index_files,
-    overviews,
-    track_files,
-)
+from genoviz.numba_start import start_light
 
-OPENERS = (genome_files, genotype_files, index_files, overviews, track_files)
-"""Modules whose import loads the readers of other files."""
+
+def load_readers() -> tuple[ModuleType, ...]:
+    """Read a small file of each kind; return the modules that bring the readers of others.
+
+    What only compiles is not loaded. Forked processes share the memory of this one as long as it is
+    not visited, as by a collection of garbage.
+    """
+    start_light()
+    gc.disable()
+    from genoviz_app.opening import (
+        genome_files,
+        genotype_files,
+        index_files,
+        overviews,
+        track_files,
+    )
+
+    read_samples()
+    gc.freeze()
+    gc.enable()
+    return genome_files, genotype_files, index_files, overviews, track_files
 
 
 def read_samples() -> None:
     """Read a small file of each kind."""
+    # Imported here, so that Numba is not before `start_light`.
+    from genoviz.io.graph.gfa import read_gfa
+    from genoviz.io.intervals.intervals import read_intervals
+    from genoviz.io.sequences.reader import read_sequences
+    from genoviz.samples import get_sample
+
     for read, name in (
         (lambda path: read_gfa(path, cache=False), "simulated"),
         (read_intervals, "reads"),
@@ -38,4 +55,4 @@ def read_samples() -> None:
 
 
 if __name__ != "__main__":
-    read_samples()
+    load_readers()
