@@ -26,6 +26,8 @@ BETWEEN_TURNS_SECONDS = 0.005
 COLLECT_SECONDS = 300.0
 FEW_COLLECTIONS = 10
 NEVER = 1_000_000_000
+YOUNG, MIDDLE = 700, 10
+"""Python's own thresholds of collections. With those of a command one blocks the loop for 0.2 s."""
 SWITCH_SECONDS = 0.0005
 ROUND_SECONDS = 0.01
 
@@ -261,9 +263,8 @@ def collect_seldom() -> None:
     from before the server's start are not tracked, so every few new pages would trigger one. Closed
     tabs need no collection, because `closed_tabs` dismantles them.
     """
-    young, middle, old = gc.get_threshold()
-    if old != NEVER:
-        gc.set_threshold(young, middle, NEVER)
+    if gc.get_threshold()[2] != NEVER:
+        gc.set_threshold(YOUNG, MIDDLE, NEVER)
         gc.callbacks.append(give_back_memory)
         PeriodicCallback(collect_if_due, 1000 * COLLECT_SECONDS).start()
 

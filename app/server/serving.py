@@ -180,7 +180,7 @@ def serve(
     with collections_put_off():
         server = make_server(given, health, show=show)
         load_compiler()
-    keep_what_is_loaded()
+        keep_what_is_loaded()  # within, as a collection is due when they come back
     names = own_names(given.address)
     host = "localhost" if given.address in LOOPBACK else names[len(LOOPBACK)]
     print_now(f"genoviz is at http://{host}:{server.port}{given.prefix}")

@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 from genoviz_app.server.event_loop import (
+    MIDDLE,
     NEVER,
+    YOUNG,
     Lag,
     LoopLag,
     Turns,
@@ -19,6 +21,7 @@ from genoviz_app.server.event_loop import (
     collect_seldom,
     collections_put_off,
 )
+from genoviz_app.server.quick_models import keep_what_is_loaded
 from tests.waiting import PATIENCE
 
 
@@ -145,10 +148,26 @@ def test_a_whole_collection_is_due_when_something_has_come(collections):
     assert (len(kept), len(collections), knot()) == (100_000, 1, None)
 
 
-def test_collections_are_put_off_and_come_back_after_an_error_too():
+def test_a_server_collects_as_seldom_and_as_little_whatever_its_command_does(collections):
+    async def serve():
+        gc.set_threshold(250_000, 10, 10)
+        collect_seldom()
+
+    asyncio.run(serve())
+    assert gc.get_threshold() == (YOUNG, MIDDLE, NEVER) == (700, 10, NEVER)
+
+
+def test_collections_are_put_off_and_come_back_after_an_error_too(collections):
+    gc.unfreeze()
     with collections_put_off():
         assert not gc.isenabled()
+        made = [[number] for number in range(100_000)]
+        keep_what_is_loaded()
     assert gc.isenabled()
+    assert gc.get_freeze_count() > len(made)
+    assert gc.get_count()[0] < 700  # none is due
+    assert collections == []
+    gc.unfreeze()
     with pytest.raises(ZeroDivisionError), collections_put_off():
         raise ZeroDivisionError
     assert gc.isenabled()
